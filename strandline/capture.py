@@ -1,0 +1,60 @@
+"""Reads and writes captures: Kafka records as JSON lines in the shape that `kcat -J` prints.
+
+Fields: `topic, partition, offset, ts` (milliseconds), `headers` (a flat list name, value, name,
+value …, may be absent), `key`, `payload` (text; null is a tombstone). Source: kcat's JSON envelope.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from strandline.errors import SpecError
+from strandline.record import Coordinates, Record
+
+
+def read(paths: Iterable[Path]) -> Iterator[Record]:
+    """Every record of the captures in the order of files and lines.
+
+    Raises `SpecError` that names file and line where a line is not such a record.
+    """
+    for path in paths:
+        try:
+            lines = path.open(encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise SpecError(f"cannot read capture {path}: {error.strerror}") from error
+        with lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield _record(line, f"{path}:{number}")
+
+
+def _record(line: str, where: str) -> Record:
+    try:
+        fields = json.loads(line)
+        return Record(
+            at=Coordinates(str(fields["topic"]), int(fields["partition"]), int(fields["offset"])),
+            timestamp=int(fields.get("ts") or 0),
+            key=_bytes(fields.get("key")),
+            value=_bytes(fields.get("payload")),
+            headers=_headers(fields.get("headers") or []),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise SpecError(
+            f"{where}: not a record as `kcat -J` prints it ({error!r}); "
+            "needed are topic, partition, offset, key and payload"
+        ) from error
+
+
+def _bytes(value: object) -> bytes | None:
+    """kcat prints text; a tool that embedded the JSON document itself is read as well."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return value.encode()
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _headers(flat: list[object]) -> tuple[tuple[str, bytes | None], ...]:
+    return tuple(
+        (str(name), _bytes(value)) for name, value in zip(flat[::2], flat[1::2], strict=True)
+    )

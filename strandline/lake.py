@@ -1,0 +1,59 @@
+"""What lies where in a lake. Every path of the project is made here.
+
+`root` is any URI that Spark and delta-rs know (a folder, `s3a://…`); nothing here touches it.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLake:
+    """The tables and files of one source."""
+
+    root: str
+    source: str
+
+    @property
+    def home(self) -> str:
+        """The folder of the source."""
+        return f"{self.root}/{self.source}"
+
+    @property
+    def landing(self) -> str:
+        """Delta: raw records, as Kafka had them."""
+        return f"{self.home}/landing"
+
+    @property
+    def quarantine(self) -> str:
+        """Delta: records that could not be decoded, with coordinates, reason and bytes."""
+        return f"{self.home}/quarantine"
+
+    @property
+    def manifests(self) -> str:
+        """Delta: one row per compaction run; its log decides which run comes next."""
+        return f"{self.home}/manifests"
+
+    @property
+    def publications(self) -> str:
+        """Delta: one row per table and run, with the versions that belong together."""
+        return f"{self.home}/publications"
+
+    def run(self, number: int) -> str:
+        """The folder of one run's manifest and receipt."""
+        return f"{self.home}/runs/{number:08d}"
+
+    def changes(self, table: str) -> str:
+        """Delta: the distinct changes and fences of a table, typed and ordered."""
+        return f"{self._table(table)}/changes"
+
+    def history(self, table: str) -> str:
+        """Delta: the SCD2 history of a table."""
+        return f"{self._table(table)}/history"
+
+    def deleted_keys(self, table: str) -> str:
+        """Delta: keys whose delete was seen, but never a row (DESIGN §4: it is remembered)."""
+        return f"{self._table(table)}/deleted_keys"
+
+    def _table(self, table: str) -> str:
+        return f"{self.home}/tables/{quote(table, safe='.$-_')}"

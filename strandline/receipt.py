@@ -1,0 +1,77 @@
+"""The receipt: what a compaction run did, table by table. JSON that comes back from Spark."""
+
+import json
+from dataclasses import asdict, dataclass
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Law 6 of one table and run: landed = changes + duplicates + control + quarantined.
+
+    `history_rows` and `current_rows` are the table's totals after the run, `rows_written` and
+    `rows_closed` what the run added and what it closed or rewrote.
+    """
+
+    landed: int = 0
+    changes: int = 0
+    duplicates: int = 0
+    control: int = 0
+    quarantined: int = 0
+    rows_written: int = 0
+    rows_closed: int = 0
+    history_rows: int = 0
+    current_rows: int = 0
+
+    @property
+    def conserved(self) -> bool:
+        """True where nothing vanished (law 6)."""
+        return self.landed == self.changes + self.duplicates + self.control + self.quarantined
+
+
+@dataclass(frozen=True, slots=True)
+class TableReceipt:
+    """What became of one table.
+
+    `error` is None where the table was applied, else what was wrong and what to do; such a table
+    committed nothing and keeps its records for the next run. `history_version` is the Delta version
+    after the run, -1 where the table has no history yet. `changed` is False where no row changed.
+    """
+
+    table: str
+    topic: str
+    counts: Counts
+    history_version: int = -1
+    changed: bool = False
+    seconds: float = 0.0
+    orphaned_moves: int = 0
+    error: str | None = None
+    transient: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What one run did. `control` counts records of topics without rows."""
+
+    source: str
+    number: int
+    tables: tuple[TableReceipt, ...]
+    control: int = 0
+    seconds: float = 0.0
+
+    def to_json(self) -> str:
+        """The receipt as JSON text."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True)
+
+    @staticmethod
+    def from_json(text: str) -> "Receipt":
+        """The receipt that `to_json` wrote; ValueError where another format wrote it."""
+        fields = json.loads(text)
+        if fields.pop("format", None) != FORMAT:
+            raise ValueError(f"not a receipt of format {FORMAT}")
+        tables = tuple(
+            TableReceipt(counts=Counts(**table.pop("counts")), **table)
+            for table in fields.pop("tables")
+        )
+        return Receipt(tables=tables, **fields)

@@ -1,0 +1,42 @@
+"""Prints a history row as JSON (DESIGN §6). Both engines print through here."""
+
+import base64
+import json
+import math
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+
+def line(table: str, cells: Mapping[str, object]) -> str:
+    """One history row as a line of JSON; `_table` first, then the cells in their order."""
+    shown = {"_table": table, **{name: plain(value) for name, value in cells.items()}}
+    return json.dumps(shown, ensure_ascii=False)
+
+
+def plain(value: object) -> object:
+    """A cell in JSON's types: decimals, dates and times as text, binary as base64.
+
+    Instants end in `Z`, local times do not; both have microseconds. NaN and infinities are text.
+    """
+    match value:
+        case datetime():
+            return _time(value)
+        case date():
+            return value.isoformat()
+        case Decimal():
+            return format(value, "f")
+        case bytes() | bytearray():
+            return base64.b64encode(value).decode()
+        case float() if not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        case list() | tuple():
+            return [plain(item) for item in value]
+        case _:
+            return value
+
+
+def _time(value: datetime) -> str:
+    if value.tzinfo is None:
+        return value.isoformat(timespec="microseconds")
+    return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
