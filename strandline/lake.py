@@ -25,6 +25,16 @@ class SourceLake:
         return f"{self.home}/landing"
 
     @property
+    def partitions(self) -> str:
+        """Delta: every partition that was ever planned, with the first offset to land."""
+        return f"{self.home}/partitions"
+
+    @property
+    def gaps(self) -> str:
+        """Delta: offsets that Kafka had deleted before they were landed."""
+        return f"{self.home}/gaps"
+
+    @property
     def quarantine(self) -> str:
         """Delta: records that could not be decoded, with coordinates, reason and bytes."""
         return f"{self.home}/quarantine"

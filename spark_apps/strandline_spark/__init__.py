@@ -1,0 +1,5 @@
+"""The Spark engine: the stages of `strandline.interpreter` as columns, and the commits.
+
+decode → distinct → link → fold → apply. It must agree with the interpreter on every input; it may
+only be faster.
+"""

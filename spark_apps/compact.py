@@ -1,0 +1,33 @@
+"""spark-submit entry point: applies one manifest and leaves its receipt beside it.
+
+    spark-submit … compact.py --manifest <URI of manifest.json>
+"""
+
+import argparse
+import logging
+import sys
+
+from pyspark.sql import SparkSession
+
+from strandline.manifest import Manifest
+from strandline_spark.compaction import compact
+from strandline_spark.files import read_text, write_text
+
+
+def main() -> int:
+    """Exit 0 with a receipt, be it of failed tables; anything else is a crash of the whole run."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(threadName)s %(message)s")
+    logging.getLogger("py4j").setLevel(logging.WARNING)
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("--manifest", required=True, help="URI of the manifest")
+    uri = parser.parse_args().manifest
+    spark = SparkSession.builder.appName("strandline compact").getOrCreate()
+    manifest = Manifest.from_json(read_text(spark, uri))
+    receipt = compact(spark, manifest)
+    write_text(spark, uri.rsplit("/", 1)[0] + "/receipt.json", receipt.to_json())
+    spark.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

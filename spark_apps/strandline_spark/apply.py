@@ -1,0 +1,58 @@
+"""Stage apply: the versions of the touched keys go into the history in one fenced Delta commit.
+
+The table is partitioned by `_is_head` (the last version of each key), so replacing heads never
+reads closed versions; deletion vectors keep the write as small as the change.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from delta.tables import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from strandline_spark import delta
+from strandline_spark.changes import quoted
+
+PARTITION = "_is_head"
+_PROPERTIES = {"delta.enableDeletionVectors": "true"}
+
+
+def ensure(spark: SparkSession, path: str, schema: StructType) -> None:
+    """Makes the history table, or adds the columns that it lacks."""
+    delta.create(spark, path, schema, [PARTITION], _PROPERTIES)
+    known = set(delta.read(spark, path).columns)
+    if any(field.name not in known for field in schema):
+        empty = spark.createDataFrame([], schema)
+        empty.write.format("delta").mode("append").option("mergeSchema", "true").save(path)
+
+
+def append(versions: DataFrame, path: str) -> None:
+    """All keys are new: nothing has to be found, let alone replaced."""
+    versions.write.format("delta").mode("append").save(path)
+
+
+def replace(versions: DataFrame, keys: DataFrame, path: str) -> None:
+    """Replaces what the history has of `keys` (`_key, rederive`) by `versions`, in one commit.
+
+    Of a key that is appended to only the head is replaced, of a re-derived one every version.
+    """
+    gone = keys.select(F.col("_key").alias("_match"), F.col("rederive").alias("_whole"))
+    fresh = versions.withColumns({"_match": F.lit(None), "_whole": F.lit(False)})
+    source = fresh.unionByName(gone, allowMissingColumns=True)
+    same = F.col("t._key") == F.col("s._match")
+    head = F.col("t._is_head") == F.lit(True)
+    # Only where a key is re-derived may the condition reach beyond the partition of the heads.
+    whole = not keys.where("rederive").isEmpty()
+    (
+        DeltaTable.forPath(versions.sparkSession, path)
+        .alias("t")
+        .merge(source.alias("s"), same & (head | F.col("s._whole")) if whole else head & same)
+        .whenMatchedDelete()
+        .whenNotMatchedInsert(F.col("s._match").isNull(), _values(versions.columns))
+        .execute()
+    )
+
+
+def _values(columns: Sequence[str]) -> Mapping[str, str]:
+    return {quoted(name): f"s.{quoted(name)}" for name in columns}

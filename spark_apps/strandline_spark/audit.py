@@ -1,0 +1,51 @@
+"""The audit before the commit: laws 5 and 6 on the keys that a run touches (DESIGN §3.3)."""
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from strandline.errors import AuditError
+from strandline.receipt import Counts
+
+def well_formed(versions: DataFrame, topic: str) -> int:
+    """The number of versions; `AuditError` with a key where law 5 does not hold.
+
+    Appended keys bring their old head along, so the seam to the older history is checked as well.
+    """
+    order = Window.partitionBy("_key").orderBy("_seq_from")
+    following = F.lead("_seq_from").over(order)
+    end = F.col("_seq_to")
+    broken = (
+        (end <= F.col("_seq_from"))
+        | (following < end)
+        | (end.isNull() & following.isNotNull())
+        | (F.col("_valid_to") < F.col("_valid_from"))
+        | (F.col("_is_head") != following.isNull())
+        | (F.col("_is_current") != end.isNull())
+    )
+    found = (
+        versions.withColumn("broken", F.coalesce(broken, F.lit(False)))
+        .agg(
+            F.count("*").alias("rows"),
+            F.count_if("broken").alias("broken"),
+            F.min(F.when(F.col("broken"), F.col("_key"))).alias("key"),
+        )
+        .first()
+    )
+    if found["broken"]:
+        raise AuditError(
+            f"{topic}: {found['broken']} versions would overlap or stand open twice, e.g. of key "
+            f"{found['key']}; nothing was committed. This is a fault of Strandline: keep the lake "
+            "and report it"
+        )
+    return int(found["rows"])
+
+
+def conserved(counts: Counts, topic: str) -> None:
+    """`AuditError` where landed records vanished or multiplied (law 6)."""
+    if not counts.conserved:
+        raise AuditError(
+            f"{topic}: {counts.landed} records were landed, but {counts.changes} changes, "
+            f"{counts.duplicates} duplicates, {counts.control} control records and "
+            f"{counts.quarantined} quarantined were counted; nothing was committed. "
+            "This is a fault of Strandline: keep the lake and report it"
+        )

@@ -1,0 +1,52 @@
+"""The changes of a table: everything that was decoded, one row per delivery, in Delta.
+
+Partitioned by `_kind` (row, move, fence), so that the few truncates and key moves of a table's
+whole life are found without reading its rows. `_run` says which run decoded a row.
+"""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from strandline_spark import delta
+
+META = (
+    "_key", "_op", "_seq", "_position", "_link", "_identity", "_moved_to", "_moved_from", "_unset",
+    "_tx_id", "_time", "_source_ts", "_ts_quality", "_topic", "_topic_id", "_partition", "_offset",
+    "_run", "_kind",
+)  # fmt: skip
+PARTITION = "_kind"
+
+
+def store(decoded: DataFrame, path: str, columns: Sequence[str], run: int) -> None:
+    """Appends what is a change, a fence or a tombstone; once, however often it is called."""
+    rows = decoded.where(F.col("_class").isin("change", "fence", "tombstone"))
+    named = rows.select(*(F.col(quoted(name)) for name in columns), *META)
+    (
+        named.write.format("delta")
+        .mode("append")
+        .partitionBy(PARTITION)
+        .option("mergeSchema", "true")
+        .option("txnAppId", delta.APPLICATION)
+        .option("txnVersion", str(run))
+        .save(path)
+    )
+
+
+def known(spark: SparkSession, path: str, *, run: int, applied: int) -> DataFrame:
+    """What this run decoded, and the runs up to the last one that the history has `applied`.
+
+    Runs in between failed after they had decoded; their records were decoded again since.
+    """
+    return delta.read(spark, path).where((F.col("_run") == run) | (F.col("_run") <= applied))
+
+
+def business_columns(changes: DataFrame) -> list[str]:
+    """The table's own columns, in the order in which they appeared."""
+    return [name for name in changes.columns if name not in META]
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark's `col` wants it: letters in backticks stand for themselves."""
+    return "`" + name.replace("`", "``") + "`"

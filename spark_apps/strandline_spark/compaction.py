@@ -1,0 +1,87 @@
+"""One compaction run: the tables of a manifest side by side in one Spark application.
+
+A table that fails does not hold the others; the receipt says what happened to each.
+"""
+
+import logging
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from strandline.errors import StrandlineError
+from strandline.lake import SourceLake
+from strandline.manifest import Manifest, TableCut
+from strandline.receipt import Counts, Receipt, TableReceipt
+from strandline_spark import delta, landing
+from strandline_spark.table import TableRun
+
+log = logging.getLogger(__name__)
+
+SIDE_BY_SIDE = 4
+
+QUARANTINE = (
+    "table STRING, topic STRING, topic_id STRING, partition INT, offset BIGINT, "
+    "timestamp TIMESTAMP, key BINARY, value BINARY, "
+    "headers ARRAY<STRUCT<key: STRING, value: BINARY>>, "
+    "reason STRING, detail STRING, run INT"
+)
+
+# What the engine relies on, whatever the cluster's defaults are.
+SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.ansi.enabled": "true",
+}
+
+
+def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
+    """Applies the manifest; every table that could be applied is committed."""
+    began = time.monotonic()
+    lake = SourceLake(manifest.lake, manifest.source)
+    delta.create(spark, lake.quarantine, StructType.fromDDL(QUARANTINE), [], {})
+    with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="table") as tables:
+        receipts = tables.map(lambda cut: _table(spark, manifest, cut), manifest.tables)
+        done = tuple(receipts)
+    control = 0
+    if manifest.control:
+        control = landing.records(
+            spark, lake.landing, manifest.landing_version, manifest.control
+        ).count()
+    seconds = round(time.monotonic() - began, 3)
+    return Receipt(manifest.source, manifest.number, done, control, seconds)
+
+
+def _table(spark: SparkSession, manifest: Manifest, cut: TableCut) -> TableReceipt:
+    began = time.monotonic()
+    spark.sparkContext.setLocalProperty("spark.scheduler.pool", cut.table)
+    try:
+        return TableRun(session(spark), manifest, cut).compact()
+    except (StrandlineError, PySparkException, Py4JJavaError) as error:
+        log.exception("%s: not applied", cut.table)
+        return TableReceipt(
+            table=cut.table,
+            topic=cut.topic,
+            counts=Counts(),
+            error=_sentence(error),
+            transient=not isinstance(error, StrandlineError),
+            seconds=round(time.monotonic() - began, 3),
+        )
+
+
+def session(spark: SparkSession) -> SparkSession:
+    """A session of its own: settings of one table's commit must not reach another's."""
+    own = spark.newSession()
+    for name, value in SETTINGS.items():
+        own.conf.set(name, value)
+    return own
+
+
+def _sentence(error: Exception) -> str:
+    """The first line of what went wrong; the log has the rest."""
+    if isinstance(error, Py4JJavaError):
+        return str(error.java_exception).splitlines()[0]
+    return str(error).splitlines()[0]

@@ -1,0 +1,108 @@
+"""Delta tables as the engine uses them: existence, transactions, fenced writes.
+
+Every commit of a run carries (application, run number); Delta refuses a second one, so a repeated or
+stale run changes nothing (delta-facts, "Idempotence").
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from delta.tables import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from strandline.errors import Terminal
+
+APPLICATION = "strandline"
+_CONF = "spark.databricks.delta"
+
+
+def exists(spark: SparkSession, path: str) -> bool:
+    """True where a Delta table lies at the path."""
+    return DeltaTable.isDeltaTable(spark, path)
+
+
+def read(spark: SparkSession, path: str) -> DataFrame:
+    """The table's newest version."""
+    return spark.read.format("delta").load(path)
+
+
+def version(spark: SparkSession, path: str) -> int:
+    """The newest version's number, -1 where there is no table."""
+    if not exists(spark, path):
+        return -1
+    return int(_log(spark, path).version())
+
+
+def applied(spark: SparkSession, path: str, application: str = APPLICATION) -> int:
+    """The highest run that has committed to the table, -1 where none has."""
+    if not exists(spark, path):
+        return -1
+    found = _log(spark, path).transactions().get(application)
+    return int(found.get()) if found.isDefined() else -1
+
+
+def _log(spark: SparkSession, path: str):  # noqa: ANN202 - a Java object
+    """The table's snapshot; transactions have no other door than the log (Delta 4.4)."""
+    delta_log = spark._jvm.org.apache.spark.sql.delta.DeltaLog  # noqa: SLF001
+    log = delta_log.forTable(spark._jsparkSession, path)  # noqa: SLF001
+    none = spark._jvm.scala.Option.empty()  # noqa: SLF001
+    return log.update(False, none, none)
+
+
+def create(
+    spark: SparkSession, path: str, schema: StructType, partitions: list[str], properties: Mapping[str, str]
+) -> None:
+    """Makes the table where there is none; two makers at once are as good as one."""
+    builder = DeltaTable.createIfNotExists(spark).location(path).addColumns(schema)
+    for name, value in properties.items():
+        builder = builder.property(name, value)
+    (builder.partitionedBy(*partitions) if partitions else builder).execute()
+
+
+def append(rows: DataFrame, path: str, run: int, application: str = APPLICATION) -> None:
+    """Appends the rows once; columns that the table lacks are added."""
+    (
+        rows.write.format("delta")
+        .mode("append")
+        .option("mergeSchema", "true")
+        .option("txnAppId", application)
+        .option("txnVersion", str(run))
+        .save(path)
+    )
+
+
+def metadata(spark: SparkSession, path: str, run: int) -> str:
+    """The text that the run left with its commit (see `fenced`)."""
+    found = (
+        DeltaTable.forPath(spark, path)
+        .history()
+        .where(F.get_json_object("userMetadata", "$.run") == str(run))
+        .select(F.get_json_object("userMetadata", "$.text"))
+        .first()
+    )
+    if found is None:
+        raise Terminal(f"{path}: run {run} was applied, but its commit is no longer in the log")
+    return str(found[0])
+
+
+@contextmanager
+def fenced(spark: SparkSession, run: int, text: str) -> Iterator[None]:
+    """The commit inside carries the run's transaction, and `text` for `metadata` to find.
+
+    The settings are of the session: every table is worked on in a session of its own.
+    """
+    settings = {
+        f"{_CONF}.write.txnAppId": APPLICATION,
+        f"{_CONF}.write.txnVersion": str(run),
+        f"{_CONF}.commitInfo.userMetadata": json.dumps({"run": run, "text": text}),
+    }
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in settings:
+            spark.conf.unset(name)

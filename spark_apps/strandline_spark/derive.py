@@ -1,0 +1,158 @@
+"""The chain distinct → link → fold for a set of keys, from the beginning or onto their heads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from strandline.change import Op
+from strandline_spark.changes import quoted
+from strandline_spark.distinct import distinct_changes
+from strandline_spark.fold import fold
+from strandline_spark.link import BASE, first_fence_after, is_image, lives, moved, unmoved
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a derivation needs besides its rows.
+
+    `fences` is one row with `_fences`, the table's truncates in order; `columns` the business
+    columns; `recorded_at` an ISO instant.
+    """
+
+    run: int
+    columns: Sequence[str]
+    fences: DataFrame
+    recorded_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """Versions of some keys, and law 6 of the batch's part in them.
+
+    `unseen` holds the keys (`_key, _seq_seen`) that were deleted but never lived: they have no
+    version to remember the delete by.
+    """
+
+    versions: DataFrame
+    unseen: DataFrame
+    distinct: int
+    lone_tombstones: int
+    orphans: int
+
+    def with_(self, other: Self) -> "Derived":
+        """Both together; they share no key."""
+        return Derived(
+            self.versions.unionByName(other.versions),
+            self.unseen.unionByName(other.unseen),
+            self.distinct + other.distinct,
+            self.lone_tombstones + other.lone_tombstones,
+            self.orphans + other.orphans,
+        )
+
+
+def derive(
+    deliveries: DataFrame, context: Context, *, heads: DataFrame | None = None, moves: bool = False
+) -> Derived:
+    """The versions that follow from deliveries, onto `heads` where given.
+
+    `moves`: whether key moves are among them; then every key of a chain has to be.
+    """
+    first = distinct_changes(deliveries).persist()
+    new = F.col("_run") == context.run
+    lone = F.col("_op") == Op.TOMBSTONE.value
+    seen = first.agg(
+        F.count_if(new).alias("distinct"),
+        F.count_if(new & lone).alias("lone"),
+        F.coalesce(F.max(F.size("_unset")), F.lit(0)).alias("unset"),
+    ).first()
+    rows = _as_rows(first, context)
+    if heads is not None:
+        rows = rows.unionByName(_as_base(heads, context))
+    fenced = rows.crossJoin(F.broadcast(context.fences)).withColumn(
+        "_fence", first_fence_after(F.col("_fences"), F.col("_seq"))
+    )
+    living = lives(fenced.drop("_fences"))
+    orphans = 0
+    if moves:
+        linked = moved(living.persist())
+        orphans, rows = linked.orphans, linked.rows
+    else:
+        rows = unmoved(living)
+    return Derived(
+        versions=fold(rows, context.columns, partial=seen["unset"] > 0),
+        unseen=_unseen(living),
+        distinct=seen["distinct"],
+        lone_tombstones=seen["lone"],
+        orphans=orphans,
+    )
+
+
+# What a base row brings along that a change does not have, and the types of the columns.
+_BASE_COLUMNS = {
+    "_is_current": "boolean",
+    "_seq_seen": "string",
+    "_base_op": "string",
+    "_base_seq_from": "string",
+    "_base_seq_to": "string",
+    "_base_valid_to": "timestamp",
+    "_base_closed_by": "string",
+    "_base_moved_to": "string",
+    "_base_entity_id": "string",
+    "_base_unavailable": "array<string>",
+}
+_SHARED = (
+    "_key", "_position", "_moved_from", "_tx_id", "_source_ts", "_ts_quality",
+    "_topic", "_partition", "_offset",
+)  # fmt: skip
+
+
+def _as_rows(changes: DataFrame, context: Context) -> DataFrame:
+    return changes.select(
+        *(F.col(quoted(name)) for name in context.columns),
+        *_SHARED, "_op", "_seq", "_time", "_link", "_moved_to", "_unset",
+        F.lit(context.recorded_at).cast("timestamp").alias("_recorded_at"),
+        *(F.lit(None).cast(kind).alias(name) for name, kind in _BASE_COLUMNS.items()),
+    )  # fmt: skip
+
+
+def _as_base(heads: DataFrame, context: Context) -> DataFrame:
+    """The last version of a key as a row to go on from; it stands where the key was seen last."""
+    known = set(heads.columns)
+    missing = {name: F.lit(None).alias(name) for name in context.columns if name not in known}
+    base: dict[str, Column] = {
+        "_op": F.lit(BASE),
+        "_seq": F.col("_seq_seen"),
+        "_time": F.col("_valid_from"),
+        "_link": F.lit(None).cast("string"),
+        "_moved_to": F.lit(None).cast("string"),
+        "_unset": F.lit(None).cast("array<string>"),
+        "_recorded_at": F.col("_recorded_at"),
+        "_is_current": F.col("_is_current"),
+        "_seq_seen": F.col("_seq_seen"),
+        "_base_op": F.col("_op"),
+        "_base_seq_from": F.col("_seq_from"),
+        "_base_seq_to": F.col("_seq_to"),
+        "_base_valid_to": F.col("_valid_to"),
+        "_base_closed_by": F.col("_closed_by"),
+        "_base_moved_to": F.col("_moved_to"),
+        "_base_entity_id": F.col("_entity_id"),
+        "_base_unavailable": F.col("_unavailable"),
+    }
+    return heads.select(
+        *(missing.get(name, F.col(quoted(name))) for name in context.columns),
+        *_SHARED,
+        *(column.alias(name) for name, column in base.items()),
+    )
+
+
+def _unseen(living: DataFrame) -> DataFrame:
+    version = is_image() | (F.col("_op") == BASE)
+    return (
+        living.groupBy("_key")
+        .agg(F.max(version).alias("lived"), F.max("_seen").alias("_seq_seen"))
+        .where(~F.col("lived"))
+        .select("_key", "_seq_seen")
+    )

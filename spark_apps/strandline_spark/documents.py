@@ -1,0 +1,71 @@
+"""Splits what JsonConverter wrote into schema and payload, and reads the few distinct schemas.
+
+A schema is text that repeats in every record; it is cut off unparsed and only its distinct texts,
+a handful per table and run, come to the driver.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+_PREFIX = '{"schema":{'
+# Inside a schema a quote is always escaped, so these letters can only be the field itself.
+_PAYLOAD = ',"payload":'
+_ENVELOPED = r'^\s*\{\s*"(schema|payload)"\s*:'
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaPair:
+    """The embedded schemas of a record's value and key; None where there was none."""
+
+    value: dict[str, Any] | None
+    key: dict[str, Any] | None
+
+
+def split(text: Column) -> tuple[Column, Column]:
+    """(schema, payload) as JSON text; schema NULL where none is embedded.
+
+    The usual layout is cut; any other (white space, payload first) is parsed.
+    """
+    at = F.instr(text, _PAYLOAD)
+    usual = text.startswith(_PREFIX) & (at > 0) & text.endswith("}")
+    other = text.rlike(_ENVELOPED)
+    schema = F.when(usual, text.substr(F.lit(len('{"schema":') + 1), at - len('{"schema":') - 1))
+    schema = schema.when(other, F.get_json_object(text, "$.schema"))
+    start = at + len(_PAYLOAD)
+    payload = F.when(usual, text.substr(start, F.length(text) - start))
+    # A JSON null at $.payload reads as SQL NULL: it is the payload of a tombstone.
+    parsed = F.coalesce(F.get_json_object(text, "$.payload"), F.lit("null"))
+    return schema, payload.when(other, parsed).otherwise(text)
+
+
+def distinct_schemas(records: DataFrame) -> dict[int, SchemaPair]:
+    """The distinct pairs of `value_schema` and `key_schema` by `schema_id`.
+
+    Schemas are metadata: there are as many as the table had shapes.
+    """
+    found = records.groupBy("schema_id").agg(
+        F.first("value_schema").alias("value"), F.first("key_schema").alias("key")
+    )
+    return {
+        row["schema_id"]: SchemaPair(_parsed(row["value"]), _parsed(row["key"]))
+        for row in found.toLocalIterator()
+    }
+
+
+def schema_id(value_schema: Column, key_schema: Column) -> Column:
+    """A number for the pair of schemas; missing ones count as empty."""
+    return F.xxhash64(F.coalesce(value_schema, F.lit("")), F.coalesce(key_schema, F.lit("")))
+
+
+def _parsed(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        schema = json.loads(text)
+    except ValueError:
+        return None
+    return schema if isinstance(schema, dict) else None

@@ -1,0 +1,101 @@
+"""Which keys a run touches, and how: by appending to their last version, or from the beginning.
+
+A key is *appended to* when everything new of it is newer than all that it has shown. Otherwise it
+is *re-derived* from all its changes: late or repeated changes, late truncates, key moves, and every
+key that hangs on such a one by moves. So a run costs what arrived (DESIGN §3.2).
+"""
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from strandline.change import Op
+from strandline_spark.distinct import major
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is known of a table before the run; None where there is nothing yet."""
+
+    history: DataFrame | None
+    deleted_keys: DataFrame | None
+    moves: DataFrame | None
+    new_fences: DataFrame | None
+
+
+def touched(batch: DataFrame, standing: Standing) -> DataFrame:
+    """`_key, rederive` of every key that the batch touches."""
+    keys = _by_key(batch)
+    if standing.history is None:
+        return keys.select("_key", F.lit(True).alias("rederive"))
+    heads = standing.history.where("_is_head").select("_key", "_seq_seen", "_is_current")
+    seen = heads.select("_key", "_seq_seen")
+    if standing.deleted_keys is not None:
+        seen = seen.unionByName(standing.deleted_keys.select("_key", "_seq_seen"))
+        seen = seen.groupBy("_key").agg(F.max("_seq_seen").alias("_seq_seen"))
+    late = F.coalesce(F.col("oldest") <= major(F.col("_seq_seen")), F.lit(False))
+    found = keys.join(seen, "_key", "left").select(
+        "_key", (late | F.col("moved") | F.col("dangling")).alias("rederive")
+    )
+    if standing.new_fences is not None:
+        found = _with_fenced(found, standing.history, heads, standing.new_fences)
+    found = found.localCheckpoint()
+    return found if standing.moves is None else _with_chains(found, standing.moves)
+
+
+def _by_key(batch: DataFrame) -> DataFrame:
+    """Per key: its oldest new position, whether it moved, whether a tombstone hangs in the air.
+
+    A tombstone that is the first record of its key in the batch may belong to a delete before it.
+    """
+    raw = Window.partitionBy("_key", "_topic_id", "_partition").orderBy("_offset")
+    tombstone = F.col("_op") == Op.TOMBSTONE.value
+    first = F.lag("_op").over(raw).isNull()
+    return (
+        batch.withColumn("_dangling", tombstone & first)
+        .groupBy("_key")
+        .agg(
+            F.min(F.when(~tombstone, major(F.col("_seq")))).alias("oldest"),
+            F.max(F.col("_kind") == "move").alias("moved"),
+            F.max("_dangling").alias("dangling"),
+        )
+    )
+
+
+def _with_fenced(
+    found: DataFrame, history: DataFrame, heads: DataFrame, fences: DataFrame
+) -> DataFrame:
+    """Adds the keys that a new truncate closes: live ones; and, re-derived, those it comes late for."""
+    cuts = F.broadcast(fences.select(F.col("_seq").alias("cut")))
+    late = (
+        history.join(
+            cuts,
+            (F.col("_seq_from") < F.col("cut"))
+            & (F.col("_seq_to").isNull() | (F.col("cut") < F.col("_seq_to"))),
+        )
+        .select("_key", "cut")
+        .join(heads.select("_key", "_seq_seen"), "_key")
+        .where(F.col("_seq_seen") > F.col("cut"))
+        .select("_key", F.lit(True).alias("rederive"))
+    )
+    live = heads.where("_is_current").select("_key", F.lit(False).alias("rederive"))
+    return (
+        found.unionByName(late).unionByName(live)
+        .groupBy("_key").agg(F.max("rederive").alias("rederive"))
+    )  # fmt: skip
+
+
+def _with_chains(found: DataFrame, moves: DataFrame) -> DataFrame:
+    """Adds every key that hangs on a re-derived one by moves, in either direction, however far."""
+    forward = moves.select("_key", F.coalesce("_moved_to", "_moved_from").alias("other"))
+    backward = forward.select(F.col("other").alias("_key"), F.col("_key").alias("other"))
+    edges = forward.unionByName(backward).distinct()
+    chained = found.where("rederive").select("_key")
+    frontier = chained
+    while not frontier.isEmpty():
+        reached = frontier.join(edges, "_key").select(F.col("other").alias("_key")).distinct()
+        frontier = reached.join(chained, "_key", "left_anti").localCheckpoint()
+        chained = chained.unionByName(frontier)
+    all_keys = found.unionByName(chained.select("_key", F.lit(True).alias("rederive")))
+    return all_keys.groupBy("_key").agg(F.max("rederive").alias("rederive")).localCheckpoint()

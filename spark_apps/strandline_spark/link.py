@@ -1,0 +1,171 @@
+"""Stage link in columns; the twin of `strandline.interpreter.link`.
+
+Rows are the distinct changes of whole keys, or a *base* row (`_op` base: the last version of a key
+as its history has it) and changes newer than it. Every row learns its life (`_life`, the `_seq` of
+the image that opened it) and its lineage (`_root_key`, `_root_life`, `_depth`).
+"""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
+from pyspark.sql import functions as F
+
+from strandline.change import IMAGES, Op
+from strandline_spark.distinct import is_end, major
+
+BASE = "base"
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """Rows with lives and lineage, and the number of key moves of which only one half came."""
+
+    rows: DataFrame
+    orphans: int
+
+
+def is_image() -> Column:
+    """A row that leaves its key alive: a create, update or read, or a base that stands open."""
+    image = F.col("_op").isin(*(op.value for op in IMAGES))
+    return image | ((F.col("_op") == BASE) & F.col("_is_current"))
+
+
+def by_key() -> WindowSpec:
+    """The rows of a key in source order."""
+    return Window.partitionBy("_key").orderBy("_seq")
+
+
+def so_far(window: WindowSpec) -> WindowSpec:
+    """From the first row to this one."""
+    return window.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+
+
+def earlier(window: WindowSpec) -> WindowSpec:
+    """All rows before this one."""
+    return window.rowsBetween(Window.unboundedPreceding, -1)
+
+
+def lives(rows: DataFrame) -> DataFrame:
+    """Adds `_opens`, `_ends`, `_life`, `_seen`; drops what changes nothing, and stale reads.
+
+    Expects `_fence`: the first truncate after the row, a struct of `_seq` and `_time`, or NULL.
+    """
+    streamed = ~F.col("_op").isin(Op.READ.value, Op.TOMBSTONE.value, BASE)
+    latest = F.last(F.when(streamed, major(F.col("_seq"))), ignorenulls=True).over(earlier(by_key()))
+    stale = (F.col("_op") == Op.READ.value) & latest.eqNullSafe(major(F.col("_seq")))
+    following = F.lead("_seq").over(by_key())
+    cut = F.col("_fence._seq")
+    fenced = cut.isNotNull() & (following.isNull() | (cut < following))
+    seen = F.greatest(F.coalesce(F.col("_seq_seen"), F.col("_seq")), F.when(fenced, cut))
+    live = F.coalesce(F.lag(is_image() & ~F.col("_fenced")).over(by_key()), F.lit(False))
+    create = F.col("_op") == Op.CREATE.value
+    opened = F.when(F.col("_opens"), F.struct("_seq", "_base_entity_id"))
+    return (
+        rows.withColumn("_stale", stale)
+        .where(~F.col("_stale"))
+        .withColumn("_fenced", fenced)
+        .withColumn("_seen", F.max(seen).over(Window.partitionBy("_key")))
+        .withColumn("_live", live)
+        .withColumn("_opens", is_image() & (~F.col("_live") | create))
+        .withColumn("_ends", is_end() & F.col("_live"))
+        .withColumn("_opened", F.last(opened, ignorenulls=True).over(so_far(by_key())))
+        .withColumn("_life", F.col("_opened._seq"))
+        .withColumn("_entity_from", F.col("_opened._base_entity_id"))
+        .drop("_stale", "_fenced", "_live", "_opened")
+    )
+
+
+def unmoved(rows: DataFrame) -> DataFrame:
+    """The lineage of keys that never moved: each life is its own root."""
+    return rows.select(
+        "*",
+        F.col("_key").alias("_root_key"),
+        F.col("_life").alias("_root_life"),
+        F.lit(0).alias("_depth"),
+    )
+
+
+def moved(rows: DataFrame) -> Linked:
+    """The lineage of keys some of which moved; every key of a chain has to be among the rows."""
+    arrivals = rows.where(F.col("_moved_from").isNotNull() & (F.col("_op") == Op.CREATE.value))
+    departures = rows.where(F.col("_moved_to").isNotNull() & (F.col("_op") == Op.DELETE.value))
+    arrived = arrivals.select(
+        F.col("_key").alias("child_key"),
+        F.col("_life").alias("child_life"),
+        F.col("_moved_from").alias("old_key"),
+        F.col("_link").alias("at"),
+    ).alias("a")
+    departed = departures.select(
+        F.col("_moved_to").alias("new_key"),
+        F.col("_key").alias("left_key"),
+        F.col("_link").alias("left_at"),
+        F.when(F.col("_ends"), F.col("_life")).alias("left_life"),
+    )
+    paired = arrived.join(
+        departed,
+        (F.col("old_key") == F.col("left_key"))
+        & (F.col("child_key") == F.col("new_key"))
+        & F.col("at").eqNullSafe(F.col("left_at")),
+        "full",
+    ).localCheckpoint()
+    orphans = paired.where(F.col("child_key").isNull() | F.col("left_key").isNull()).count()
+    parents = paired.where(F.col("left_life").isNotNull() & F.col("child_key").isNotNull()).select(
+        "child_key", "child_life", F.col("left_key").alias("parent_key"),
+        F.col("left_life").alias("parent_life"),
+    )  # fmt: skip
+    waiting = paired.where(F.col("left_key").isNull())
+    edges = parents.unionByName(_standing(waiting, rows)).localCheckpoint()
+    return Linked(_with_roots(rows, _roots(edges)), orphans)
+
+
+def _standing(waiting: DataFrame, rows: DataFrame) -> DataFrame:
+    """The last life that began before a move whose first half is still out."""
+    begun = rows.where("_opens").select(
+        F.col("_key").alias("parent_key"), F.col("_life").alias("parent_life")
+    )
+    return (
+        waiting.join(
+            begun,
+            (F.col("old_key") == F.col("parent_key")) & (F.col("parent_life") < F.col("child_life")),
+        )
+        .groupBy("child_key", "child_life", "parent_key")
+        .agg(F.max("parent_life").alias("parent_life"))
+    )
+
+
+def _roots(edges: DataFrame) -> DataFrame:
+    """`child_key, child_life, root_key, root_life, depth` by doubling the distance each round."""
+    found = edges.select(
+        "child_key", "child_life", F.col("parent_key").alias("root_key"),
+        F.col("parent_life").alias("root_life"), F.lit(1).alias("depth"),
+    )  # fmt: skip
+    while True:
+        further = found.select(
+            F.col("child_key").alias("via_key"), F.col("child_life").alias("via_life"),
+            F.col("root_key").alias("far_key"), F.col("root_life").alias("far_life"),
+            F.col("depth").alias("far_depth"),
+        )  # fmt: skip
+        at = (F.col("root_key") == F.col("via_key")) & (F.col("root_life") == F.col("via_life"))
+        if found.join(further, at, "left_semi").isEmpty():
+            return found
+        found = found.join(further, at, "left").select(
+            "child_key", "child_life",
+            F.coalesce("far_key", "root_key").alias("root_key"),
+            F.coalesce("far_life", "root_life").alias("root_life"),
+            (F.col("depth") + F.coalesce("far_depth", F.lit(0))).alias("depth"),
+        ).localCheckpoint()  # fmt: skip
+
+
+def _with_roots(rows: DataFrame, roots: DataFrame) -> DataFrame:
+    of_life = (F.col("_key") == F.col("child_key")) & (F.col("_life") == F.col("child_life"))
+    return rows.join(F.broadcast(roots), of_life, "left").select(
+        *(F.col(name) for name in rows.columns),
+        F.coalesce("root_key", "_key").alias("_root_key"),
+        F.coalesce("root_life", "_life").alias("_root_life"),
+        F.coalesce("depth", F.lit(0)).alias("_depth"),
+    )
+
+
+def first_fence_after(fences: Column, seq: Column) -> Column:
+    """Of an array of fences in order the first after `seq`, else NULL."""
+    return F.get(F.filter(fences, lambda fence: fence["_seq"] > seq), F.lit(0))

@@ -1,0 +1,29 @@
+"""A local Spark for the command line, tests and benchmarks; clusters configure theirs by submit."""
+
+from pyspark.sql import SparkSession
+
+PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
+
+LOCAL = {
+    "spark.jars.packages": PACKAGE,
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.scheduler.mode": "FAIR",
+    "spark.ui.enabled": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "2g",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+
+def local(name: str = "strandline", **settings: str) -> SparkSession:
+    """A session on this machine's processors; `settings` override by name with dots as `__`."""
+    builder = SparkSession.builder.master("local[*]").appName(name)
+    overrides = {key.replace("__", "."): value for key, value in settings.items()}
+    for key, value in {**LOCAL, **overrides}.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

@@ -1,0 +1,232 @@
+"""One table of a run: the stages in their order, from landed bytes to the commit of its history."""
+
+import json
+import time
+from dataclasses import asdict, dataclass, replace
+
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from strandline.lake import SourceLake
+from strandline.manifest import Manifest, TableCut
+from strandline.receipt import Counts, TableReceipt
+from strandline_spark import apply, audit, changes, decode, delta, documents, heads, landing
+from strandline_spark.connectors import CONNECTORS
+from strandline_spark.derive import Context, Derived, derive
+from strandline_spark.distinct import distinct_fences
+from strandline_spark.heads import Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What the records of a batch turned out to be, as counted in the pass that decodes them."""
+
+    landed: int
+    changes: int
+    fences: int
+    tombstones: int
+    control: int
+    quarantined: int
+    ends: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableRun:
+    """One table's part of a manifest; `spark` is a session of its own."""
+
+    spark: SparkSession
+    manifest: Manifest
+    cut: TableCut
+
+    @property
+    def lake(self) -> SourceLake:
+        return SourceLake(self.manifest.lake, self.manifest.source)
+
+    @property
+    def run(self) -> int:
+        return self.manifest.number
+
+    def compact(self) -> TableReceipt:
+        """Applies what was landed; raises what goes wrong, having committed no history."""
+        began = time.monotonic()
+        history = self.lake.history(self.cut.table)
+        if delta.applied(self.spark, history) >= self.run:
+            return self._totalled(_receipt(delta.metadata(self.spark, history, self.run)))
+        before = delta.version(self.spark, history)
+        tally = self._decode()
+        receipt = TableReceipt(
+            table=self.cut.table,
+            topic=self.cut.topic,
+            counts=Counts(
+                landed=tally.landed, control=tally.control, quarantined=tally.quarantined
+            ),
+            history_version=before,
+        )
+        if tally.changes + tally.fences + tally.tombstones:
+            receipt = self._fold(tally, receipt)
+        return replace(receipt, seconds=round(time.monotonic() - began, 3))
+
+    # ------------------------------------------------------------------ decode
+
+    def _decode(self) -> Tally:
+        connector = CONNECTORS[self.manifest.connector]
+        landed = landing.records(
+            self.spark, self.lake.landing, self.manifest.landing_version, self.cut.ranges
+        )
+        parsed = decode.parsed(landed)
+        shape = decode.shape(documents.distinct_schemas(parsed))
+        decoded = decode.decode(parsed, shape, connector, self.run)
+        path = self.lake.changes(self.cut.table)
+        if delta.applied(self.spark, path) >= self.run:
+            tally = Tally(**decoded.agg(*_tallied()).first().asDict())
+        else:
+            seen = Observation(f"decode {self.cut.table}")
+            changes.store(decoded.observe(seen, *_tallied()), path, shape.names, self.run)
+            tally = Tally(**seen.get)
+        if tally.quarantined:
+            self._quarantine(decoded)
+        return tally
+
+    def _quarantine(self, decoded: DataFrame) -> None:
+        rows = decoded.where(F.col("_class") == decode.QUARANTINED).select(
+            F.lit(self.cut.table).alias("table"),
+            "topic", "topic_id", "partition", "offset", "timestamp", "key", "value", "headers",
+            F.col("_reason").alias("reason"), F.col("_detail").alias("detail"),
+            F.lit(self.run).alias("run"),
+        )  # fmt: skip
+        delta.append(
+            rows, self.lake.quarantine, self.run, f"{delta.APPLICATION}/{self.cut.table}"
+        )
+
+    # ------------------------------------------------------------------ fold
+
+    def _fold(self, tally: Tally, receipt: TableReceipt) -> TableReceipt:
+        history = delta.applied(self.spark, self.lake.history(self.cut.table))
+        every = changes.known(
+            self.spark, self.lake.changes(self.cut.table), run=self.run, applied=history
+        )
+        fences = distinct_fences(every.where(F.col("_kind") == "fence")).localCheckpoint()
+        new_fences = fences.where(F.col("_run") == self.run)
+        rows = every.where(F.col("_kind") != "fence")
+        context = Context(
+            run=self.run,
+            columns=changes.business_columns(every),
+            fences=fences.agg(
+                F.sort_array(F.collect_list(F.struct("_seq", "_time"))).alias("_fences")
+            ),
+            recorded_at=self.manifest.planned_at,
+        )
+        standing = self._standing(rows, new_fences if tally.fences else None)
+        keys = heads.touched(rows.where(F.col("_run") == self.run), standing)
+        derived = self._derived(rows, keys, standing, context)
+        versions = derived.versions.persist()
+        written = audit.well_formed(versions, self.cut.topic)
+        counts = self._counts(receipt.counts, tally, derived, new_fences.count())
+        audit.conserved(counts, self.cut.topic)
+        if tally.ends:
+            self._remember(derived.unseen)
+        receipt = replace(
+            receipt,
+            counts=replace(counts, rows_written=written),
+            changed=True,
+            orphaned_moves=derived.orphans,
+        )
+        self._apply(versions, keys, standing, receipt)
+        return self._totalled(receipt)
+
+    def _standing(self, rows: DataFrame, new_fences: DataFrame | None) -> Standing:
+        history = self.lake.history(self.cut.table)
+        deleted = self.lake.deleted_keys(self.cut.table)
+        moves = rows.where(F.col("_kind") == "move")
+        applied = delta.applied(self.spark, history) >= 0
+        return Standing(
+            history=delta.read(self.spark, history) if applied else None,
+            deleted_keys=(
+                delta.read(self.spark, deleted) if delta.exists(self.spark, deleted) else None
+            ),
+            moves=None if moves.isEmpty() else moves,
+            new_fences=new_fences,
+        )
+
+    def _derived(
+        self, rows: DataFrame, keys: DataFrame, standing: Standing, context: Context
+    ) -> Derived:
+        moves = standing.moves is not None
+        if standing.history is None:
+            return derive(rows, context, moves=moves)
+        appended = keys.where(~F.col("rederive"))
+        batch = rows.where(F.col("_run") == self.run)
+        base = standing.history.where("_is_head")
+        derived = derive(
+            batch.join(appended, "_key", "left_semi"),
+            context,
+            heads=base.join(appended, "_key", "left_semi"),
+        )
+        rederived = keys.where("rederive")
+        if rederived.isEmpty():
+            return derived
+        return derived.with_(
+            derive(rows.join(rederived, "_key", "left_semi"), context, moves=moves)
+        )
+
+    def _counts(self, counts: Counts, tally: Tally, derived: Derived, new_fences: int) -> Counts:
+        absorbed = tally.tombstones - derived.lone_tombstones
+        distinct = derived.distinct + new_fences
+        delivered = tally.changes + tally.tombstones - absorbed + tally.fences
+        return replace(
+            counts,
+            changes=distinct,
+            control=counts.control + absorbed,
+            duplicates=delivered - distinct,
+        )
+
+    def _remember(self, unseen: DataFrame) -> None:
+        if not unseen.isEmpty():
+            delta.append(unseen, self.lake.deleted_keys(self.cut.table), self.run)
+
+    # ------------------------------------------------------------------ apply
+
+    def _apply(
+        self, versions: DataFrame, keys: DataFrame, standing: Standing, receipt: TableReceipt
+    ) -> None:
+        path = self.lake.history(self.cut.table)
+        apply.ensure(self.spark, path, versions.schema)
+        with delta.fenced(self.spark, self.run, json.dumps(asdict(receipt))):
+            if standing.history is None:
+                apply.append(versions, path)
+            else:
+                apply.replace(versions, keys, path)
+
+    def _totalled(self, receipt: TableReceipt) -> TableReceipt:
+        """The receipt with the table's version and rows after this run."""
+        path = self.lake.history(self.cut.table)
+        after = delta.read(self.spark, path)
+        counts = replace(
+            receipt.counts,
+            history_rows=after.count(),
+            current_rows=after.where(F.col("_is_head") & F.col("_is_current")).count(),
+        )
+        return replace(
+            receipt, counts=counts, history_version=delta.version(self.spark, path)
+        )
+
+
+def _receipt(text: str) -> TableReceipt:
+    fields = json.loads(text)
+    return TableReceipt(counts=Counts(**fields.pop("counts")), **fields)
+
+
+def _tallied() -> list[Column]:
+    kind = F.col("_class")
+    of = {
+        "changes": kind == decode.CHANGE,
+        "fences": kind == decode.FENCE,
+        "tombstones": kind == decode.TOMBSTONE,
+        "control": kind == decode.CONTROL,
+        "quarantined": kind == decode.QUARANTINED,
+        "ends": F.col("_op").isin("d", "tombstone"),
+    }
+    return [
+        F.count(F.lit(1)).alias("landed"),
+        *(F.count_if(condition).alias(name) for name, condition in of.items()),
+    ]

@@ -1,0 +1,111 @@
+"""The command line: `strandline history`, `strandline check` (DESIGN §6)."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from strandline import __version__, capture, engine, rendering, source
+from strandline.change import Quarantined
+from strandline.connectors import CONNECTORS
+from strandline.errors import StrandlineError
+from strandline.receipt import Counts
+
+USAGE = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command. 0 is success, 2 a usage or spec error, told in one line."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except StrandlineError as error:
+        print(f"strandline: {error}", file=sys.stderr)
+        return USAGE
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has gone, e.g. `| head`; nobody is left to tell
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="strandline", description="Change data capture into history that can be trusted."
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    history = commands.add_parser(
+        "history", help="fold captured change records into histories, one JSON object per row"
+    )
+    history.add_argument("capture", nargs="+", type=Path, help="JSON lines as `kcat -J` prints")
+    history.add_argument("--spec", type=Path, help="a source file (TOML)")
+    history.add_argument("--engine", choices=("python", "spark"), default="python")
+    history.add_argument("--batches", type=_positive, default=1, help="fold in that many runs")
+    history.add_argument("--quarantine", type=Path, help="where unreadable records are listed")
+    history.set_defaults(run=_history)
+
+    check = commands.add_parser("check", help="validate source files")
+    check.add_argument("spec", nargs="+", type=Path)
+    check.set_defaults(run=_check)
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return number
+
+
+def _history(options: argparse.Namespace) -> int:
+    spec = source.load(options.spec, {source.LAKE_VARIABLE: "."}) if options.spec else None
+    records = list(capture.read(options.capture))
+    if spec is not None:
+        records = [record for record in records if spec.owns(record.at.topic)]
+    outcome = engine.named(options.engine)(
+        records,
+        batches=options.batches,
+        connector=CONNECTORS[spec.connector] if spec else None,
+    )
+    for topic, cells in outcome.rows:
+        print(rendering.line(topic, cells))
+    if options.quarantine:
+        _write_quarantine(options.quarantine, outcome.quarantined)
+    print(summary(outcome.counts), file=sys.stderr)
+    return 0
+
+
+def summary(counts: Counts) -> str:
+    """Law 6 in one line."""
+    return (
+        f"{counts.landed} records = {counts.changes} changes + {counts.duplicates} duplicates "
+        f"+ {counts.control} control + {counts.quarantined} quarantined; "
+        f"{counts.history_rows} history rows, {counts.current_rows} current"
+    )
+
+
+def _write_quarantine(path: Path, quarantined: Sequence[Quarantined]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for each in quarantined:
+            fields = {
+                "topic": each.at.topic,
+                "partition": each.at.partition,
+                "offset": each.at.offset,
+                "reason": each.reason,
+                "detail": each.detail,
+            }
+            file.write(json.dumps(fields, ensure_ascii=False) + "\n")
+
+
+def _check(options: argparse.Namespace) -> int:
+    failed = False
+    for path in options.spec:
+        try:
+            found = source.load(path, {source.LAKE_VARIABLE: "."})
+        except StrandlineError as error:
+            failed = True
+            print(f"strandline: {error}", file=sys.stderr)
+        else:
+            print(f"{path}: ok: source '{found.name}', connector {found.connector}")
+    return USAGE if failed else 0

@@ -1,0 +1,61 @@
+"""What Kafka Connect's JsonConverter writes: `{"schema": …, "payload": …}`, or the payload alone."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from strandline.errors import UndecodableError
+from strandline.types import ColumnType, from_connect
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed key, value or header; `schema` is None where none was embedded."""
+
+    schema: Mapping[str, Any] | None
+    payload: Any
+
+
+def parse(data: bytes, what: str) -> Document:
+    """Parses JSON bytes. Numbers stay exact: integers of any size, fractions as Decimal.
+
+    `what` names the part in the error's detail ("value", "key", "header …").
+    """
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UndecodableError("invalid_utf8", f"the {what} is not UTF-8") from error
+    try:
+        document = json.loads(text, parse_float=Decimal, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise UndecodableError("invalid_json", f"the {what} is not JSON") from error
+    if isinstance(document, dict) and "payload" in document and "schema" in document:
+        schema = document["schema"]
+        return Document(schema if isinstance(schema, dict) else None, document["payload"])
+    return Document(None, document)
+
+
+def _refuse(constant: str) -> None:
+    """JSON has no bare NaN or Infinity; JsonConverter writes them as strings."""
+    raise ValueError(constant)
+
+
+def fields(schema: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
+    """The fields of a struct schema by name; empty where there is none."""
+    listed = (schema or {}).get("fields")
+    if not isinstance(listed, list):
+        return {}
+    return {f["field"]: f for f in listed if isinstance(f, dict) and "field" in f}
+
+
+def column_types(schema: Mapping[str, Any] | None) -> dict[str, ColumnType]:
+    """Column types of a struct schema (a key, or the row inside an envelope), in their order."""
+    return {name: from_connect(dict(field)) for name, field in fields(schema).items()}
+
+
+def row_types(envelope: Mapping[str, Any] | None) -> dict[str, ColumnType]:
+    """Column types of the row that an envelope's schema describes: its `after`, else `before`."""
+    images = fields(envelope)
+    return column_types(images.get("after") or images.get("before"))

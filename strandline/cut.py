@@ -1,0 +1,90 @@
+"""The cut: which landed offsets the next compaction run applies, decided without looking at rows.
+
+Pure: how far partitions are landed and applied goes in, a manifest comes out. A table whose last
+run failed has old applied offsets, so its next cut begins where the failed one began.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from strandline.errors import Terminal
+from strandline.manifest import Manifest, OffsetRange, TableCut
+from strandline.segment import Landed
+from strandline.source import Source
+
+_HEARTBEATS = "__debezium-heartbeat."
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """What makes a run the run that it is; the fields are those of `Manifest`."""
+
+    number: int
+    planned_at: str
+    landing_version: int
+
+
+def next_manifest(
+    source: Source,
+    pin: Pin,
+    landed: Iterable[Landed],
+    applied: Mapping[tuple[str, int], int],
+) -> Manifest | None:
+    """The manifest of the run, or None where nothing but heartbeats was landed since the last one.
+
+    `landed` is the state of every registered partition at the pinned version of the landing table,
+    `applied` the next offset to apply by topic id and partition, absent where nothing is applied.
+    Raises `Terminal` where two topics feed one table.
+    """
+    ranges = _ranges_by_topic(landed, applied)
+    if not any(is_news(topic) for topic in ranges):
+        return None
+    return Manifest(
+        source=source.name,
+        connector=source.connector,
+        lake=source.lake,
+        number=pin.number,
+        planned_at=pin.planned_at,
+        landing_version=pin.landing_version,
+        tables=_tables(source, ranges),
+        control=tuple(
+            offsets
+            for topic, topic_ranges in ranges.items()
+            if source.is_control(topic)
+            for offsets in topic_ranges
+        ),
+    )
+
+
+def is_news(topic: str) -> bool:
+    """False for heartbeats: they alone are no reason to start Spark."""
+    return not topic.startswith(_HEARTBEATS)
+
+
+def _ranges_by_topic(
+    landed: Iterable[Landed], applied: Mapping[tuple[str, int], int]
+) -> dict[str, list[OffsetRange]]:
+    ranges: defaultdict[str, list[OffsetRange]] = defaultdict(list)
+    for state in sorted(landed, key=lambda state: (state.topic, state.topic_id, state.partition)):
+        start = applied.get((state.topic_id, state.partition), state.first_offset)
+        if start < state.next_offset:
+            ranges[state.topic].append(
+                OffsetRange(state.topic, state.topic_id, state.partition, start, state.next_offset)
+            )
+    return dict(ranges)
+
+
+def _tables(source: Source, ranges: Mapping[str, list[OffsetRange]]) -> tuple[TableCut, ...]:
+    cuts: dict[str, TableCut] = {}
+    for topic in ranges:
+        if source.is_control(topic):
+            continue
+        table = source.table_name(topic)
+        if table in cuts:
+            raise Terminal(
+                f"source {source.name}: topics '{cuts[table].topic}' and '{topic}' both feed table "
+                f"'{table}': give one of them another name in a [[table]] section of its file"
+            )
+        cuts[table] = TableCut(table, topic, tuple(ranges[topic]))
+    return tuple(cuts[table] for table in sorted(cuts))

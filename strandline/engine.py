@@ -1,0 +1,69 @@
+"""Engines: what folds a capture into histories. The interpreter is one, Spark another.
+
+Engines are found by entry point (`strandline.engines` in pyproject.toml), so the core needs to know
+none of them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import entry_points
+from typing import Protocol
+
+from strandline.change import Quarantined
+from strandline.connectors import Connector
+from strandline.errors import SpecError
+from strandline.interpreter import interpret
+from strandline.receipt import Counts
+from strandline.record import Record
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """History rows as (topic, cells), ordered by topic, key and position; quarantine; law 6."""
+
+    rows: Iterable[tuple[str, Mapping[str, object]]]
+    quarantined: Sequence[Quarantined]
+    counts: Counts
+
+
+class Engine(Protocol):
+    """Folds records, cut into that many runs. `connector` None: the records say."""
+
+    def __call__(
+        self, records: Sequence[Record], *, batches: int, connector: Connector | None
+    ) -> Outcome: ...
+
+
+def python(
+    records: Sequence[Record], *, batches: int, connector: Connector | None
+) -> Outcome:
+    """The interpreter. It folds everything that has arrived in each run: the last one stands."""
+    del batches
+    found = interpret(records, connector, recorded_at(records))
+    rows = ((table.topic, version.cells()) for table in found.tables for version in table.versions)
+    return Outcome(rows, found.quarantined, found.counts)
+
+
+def named(name: str) -> Engine:
+    """The engine of that name; `SpecError` where it is not installed."""
+    if name == "python":
+        return python
+    found = entry_points(group="strandline.engines", name=name)
+    if not found:
+        raise SpecError(f"the engine '{name}' is not installed: run `make setup`")
+    engine: Engine = next(iter(found)).load()
+    return engine
+
+
+def recorded_at(records: Iterable[Record]) -> datetime:
+    """What a capture's histories record as their time: its last record's, so engines agree."""
+    return _EPOCH + timedelta(milliseconds=max((r.timestamp for r in records), default=0))
+
+
+def cut(records: Sequence[Record], batches: int) -> list[Sequence[Record]]:
+    """The records in that many runs of nearly equal size, in order of arrival."""
+    size = -(-len(records) // batches) or 1
+    return [records[start : start + size] for start in range(0, len(records), size)]

@@ -1,0 +1,163 @@
+"""Segments: which offsets one landing run is to read, decided from watermarks and landed offsets.
+
+Pure: the brokers' answers go in, a plan comes out. Offsets are half-open ranges `[start, end)` that
+may have holes (aborted transactions, control records, compaction); holes are no gaps. A gap is what
+retention deleted before it was landed: it is named in the plan, never skipped in silence.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from strandline.errors import Terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Watermarks:
+    """What a partition of one incarnation of a topic holds: offsets `[log_start, end)`.
+
+    `end` is the last stable offset: records of open transactions lie behind it.
+    """
+
+    topic: str
+    topic_id: str
+    partition: int
+    log_start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """How far a registered partition is landed: `[first_offset, next_offset)` less gaps."""
+
+    topic: str
+    topic_id: str
+    partition: int
+    first_offset: int
+    next_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Offsets `[start, end)` of one partition, to be read by one task in order."""
+
+    topic: str
+    topic_id: str
+    partition: int
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}[{self.partition}] {self.start}..{self.end}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Offsets `[start, end)` that the broker deleted before they were landed."""
+
+    topic: str
+    topic_id: str
+    partition: int
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}[{self.partition}] lost offsets {self.start} to {self.end - 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one run.
+
+    `groups` is the most tasks it may have, `group_records` how many records make another task worth
+    its start, `partition_records` how far one partition may advance.
+    """
+
+    groups: int
+    group_records: int = 50_000
+    partition_records: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class LandingPlan:
+    """One landing run: a task for each group, and the offsets that are left to the next run."""
+
+    groups: tuple[tuple[Segment, ...], ...]
+    gaps: tuple[Gap, ...]
+    carried_over: int
+
+
+def newcomers(watermarks: Iterable[Watermarks], registered: Iterable[Landed]) -> tuple[Landed, ...]:
+    """The partitions that no run has seen yet, with the offset at which their landing starts.
+
+    A topic that is new to the source starts at what the broker still has. A new partition, or a new
+    incarnation, of a topic that the source already follows starts at 0: what is missing there was
+    lost while we were watching, and `plan` will call it a gap.
+    """
+    known = list(registered)
+    topics = {landed.topic for landed in known}
+    ids = {(landed.topic_id, landed.partition) for landed in known}
+    firsts = (
+        (mark, 0 if mark.topic in topics else mark.log_start)
+        for mark in watermarks
+        if (mark.topic_id, mark.partition) not in ids
+    )
+    return tuple(
+        Landed(mark.topic, mark.topic_id, mark.partition, first, first) for mark, first in firsts
+    )
+
+
+def plan(
+    watermarks: Iterable[Watermarks], registered: Iterable[Landed], limits: Limits
+) -> LandingPlan:
+    """The next landing run. Every partition of `watermarks` has to be registered.
+
+    Raises `Terminal` where a partition ends before what was landed of it.
+    """
+    next_offsets = {
+        (landed.topic_id, landed.partition): landed.next_offset for landed in registered
+    }
+    segments: list[Segment] = []
+    gaps: list[Gap] = []
+    carried_over = 0
+    for mark in watermarks:
+        following = next_offsets[mark.topic_id, mark.partition]
+        _check_end(mark, following)
+        start = max(following, mark.log_start)
+        if following < start:
+            gaps.append(Gap(mark.topic, mark.topic_id, mark.partition, following, start))
+        end = min(mark.end, start + limits.partition_records)
+        carried_over += mark.end - end
+        if start < end:
+            segments.append(Segment(mark.topic, mark.topic_id, mark.partition, start, end))
+    return LandingPlan(_pack(segments, limits), tuple(gaps), carried_over)
+
+
+def _check_end(mark: Watermarks, following: int) -> None:
+    if mark.end < following:
+        raise Terminal(
+            f"{mark.topic}[{mark.partition}] ends at offset {mark.end}, but everything before "
+            f"{following} is landed: the broker lost records (unclean leader election, restored "
+            f"disk), or the topic was re-created and still has the id {mark.topic_id}. Let the "
+            "connector take a new snapshot into a new topic prefix, and give the source that prefix"
+        )
+
+
+def _pack(segments: list[Segment], limits: Limits) -> tuple[tuple[Segment, ...], ...]:
+    """Groups of about equal size, the largest segment first to the emptiest group.
+
+    A group is a task of its own only where that pays: starting one costs more than reading some
+    thousand records.
+    """
+    total = sum(segment.end - segment.start for segment in segments)
+    wanted = -(-total // limits.group_records)
+    groups: list[list[Segment]] = [[] for _ in range(min(wanted, limits.groups, len(segments)))]
+    sizes = [0] * len(groups)
+    for segment in sorted(segments, key=_largest_first):
+        emptiest = sizes.index(min(sizes))
+        groups[emptiest].append(segment)
+        sizes[emptiest] += segment.end - segment.start
+    return tuple(tuple(group) for group in groups)
+
+
+def _largest_first(segment: Segment) -> tuple[int, str, int]:
+    return (segment.start - segment.end, segment.topic, segment.partition)
