@@ -1,6 +1,6 @@
 """spark-submit entry point: applies one manifest and leaves its receipt beside it.
 
-    spark-submit … compact.py --manifest <URI of manifest.json>
+spark-submit … compact.py --manifest <URI of manifest.json>
 """
 
 import argparse
@@ -8,10 +8,10 @@ import logging
 import sys
 
 from pyspark.sql import SparkSession
-
-from strandline.manifest import Manifest
 from strandline_spark.compaction import compact
 from strandline_spark.files import read_text, write_text
+
+from strandline.manifest import Manifest
 
 
 def main() -> int:

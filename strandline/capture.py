@@ -46,7 +46,7 @@ def _record(line: str, where: str) -> Record:
 
 
 def _bytes(value: object) -> bytes | None:
-    """kcat prints text; a tool that embedded the JSON document itself is read as well."""
+    """Text, as kcat prints it; a tool that embedded the JSON document itself is read as well."""
     if value is None:
         return None
     if isinstance(value, str):

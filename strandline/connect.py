@@ -1,4 +1,4 @@
-"""What Kafka Connect's JsonConverter writes: `{"schema": …, "payload": …}`, or the payload alone."""
+"""What Connect's JsonConverter writes: `{"schema": …, "payload": …}`, or the payload alone."""
 
 import json
 from collections.abc import Mapping

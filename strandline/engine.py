@@ -37,9 +37,7 @@ class Engine(Protocol):
     ) -> Outcome: ...
 
 
-def python(
-    records: Sequence[Record], *, batches: int, connector: Connector | None
-) -> Outcome:
+def python(records: Sequence[Record], *, batches: int, connector: Connector | None) -> Outcome:
     """The interpreter. It folds everything that has arrived in each run: the last one stands."""
     del batches
     found = interpret(records, connector, recorded_at(records))

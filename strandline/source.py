@@ -52,7 +52,7 @@ class Source:
     spark_conf: Mapping[str, str]
 
     def table_name(self, topic: str) -> str:
-        """The table that a data topic feeds: the configured name, else the topic less its prefix."""
+        """The table that a topic feeds: its configured name, else the topic less the prefix."""
         for table in self.tables:
             if table.topic == topic:
                 return table.name

@@ -158,7 +158,7 @@ def compact(value: Any) -> str:
 
 
 def quote(text: str) -> str:
-    """A JSON string as Jackson writes it: control characters in upper-case hex, no other escapes."""
+    """A JSON string as Jackson writes it: control characters in upper-case hex, little else."""
     return '"' + "".join(_ESCAPES.get(char, char) for char in text) + '"'
 
 

@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 
 from strandline_spark import delta
 from strandline_spark.changes import quoted
+from strandline_spark.heads import Touched
 
 PARTITION = "_is_head"
 _PROPERTIES = {"delta.enableDeletionVectors": "true"}
@@ -32,22 +33,25 @@ def append(versions: DataFrame, path: str) -> None:
     versions.write.format("delta").mode("append").save(path)
 
 
-def replace(versions: DataFrame, keys: DataFrame, path: str) -> None:
-    """Replaces what the history has of `keys` (`_key, rederive`) by `versions`, in one commit.
+def replace(versions: DataFrame, keys: Touched, path: str) -> None:
+    """Replaces what the history has of `keys` by `versions`, in one commit.
 
     Of a key that is appended to only the head is replaced, of a re-derived one every version.
     """
-    gone = keys.select(F.col("_key").alias("_match"), F.col("rederive").alias("_whole"))
+    if not keys.count:
+        append(versions, path)  # nothing, but the run's mark
+        return
+    gone = keys.rows.select(F.col("_key").alias("_match"), F.col("rederive").alias("_whole"))
     fresh = versions.withColumns({"_match": F.lit(None), "_whole": F.lit(False)})
     source = fresh.unionByName(gone, allowMissingColumns=True)
     same = F.col("t._key") == F.col("s._match")
     head = F.col("t._is_head") == F.lit(True)
     # Only where a key is re-derived may the condition reach beyond the partition of the heads.
-    whole = not keys.where("rederive").isEmpty()
+    reach = same & (head | F.col("s._whole")) if keys.rederived else head & same
     (
         DeltaTable.forPath(versions.sparkSession, path)
         .alias("t")
-        .merge(source.alias("s"), same & (head | F.col("s._whole")) if whole else head & same)
+        .merge(source.alias("s"), reach)
         .whenMatchedDelete()
         .whenNotMatchedInsert(F.col("s._match").isNull(), _values(versions.columns))
         .execute()

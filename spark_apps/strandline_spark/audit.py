@@ -1,12 +1,23 @@
 """The audit before the commit: laws 5 and 6 on the keys that a run touches (DESIGN §3.3)."""
 
+from dataclasses import dataclass
+
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from strandline.errors import AuditError
 from strandline.receipt import Counts
 
-def well_formed(versions: DataFrame, topic: str) -> int:
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How many versions a run writes, and of how many keys."""
+
+    rows: int
+    heads: int
+
+
+def well_formed(versions: DataFrame, topic: str) -> Written:
     """The number of versions; `AuditError` with a key where law 5 does not hold.
 
     Appended keys bring their old head along, so the seam to the older history is checked as well.
@@ -26,6 +37,7 @@ def well_formed(versions: DataFrame, topic: str) -> int:
         versions.withColumn("broken", F.coalesce(broken, F.lit(False)))
         .agg(
             F.count("*").alias("rows"),
+            F.count_if("_is_head").alias("heads"),
             F.count_if("broken").alias("broken"),
             F.min(F.when(F.col("broken"), F.col("_key"))).alias("key"),
         )
@@ -37,7 +49,7 @@ def well_formed(versions: DataFrame, topic: str) -> int:
             f"{found['key']}; nothing was committed. This is a fault of Strandline: keep the lake "
             "and report it"
         )
-    return int(found["rows"])
+    return Written(found["rows"], found["heads"])
 
 
 def conserved(counts: Counts, topic: str) -> None:

@@ -42,6 +42,13 @@ def known(spark: SparkSession, path: str, *, run: int, applied: int) -> DataFram
     return delta.read(spark, path).where((F.col("_run") == run) | (F.col("_run") <= applied))
 
 
+def kinds(changes: DataFrame) -> frozenset[str]:
+    """Which of row, move and fence there are at all; the partitions say so without their rows."""
+    return frozenset(
+        row[PARTITION] for row in changes.select(PARTITION).distinct().toLocalIterator()
+    )
+
+
 def business_columns(changes: DataFrame) -> list[str]:
     """The table's own columns, in the order in which they appeared."""
     return [name for name in changes.columns if name not in META]

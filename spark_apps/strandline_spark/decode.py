@@ -198,9 +198,7 @@ def _op() -> Column:
     """The operation; a create that a snapshot sent is a read, a missing value a tombstone."""
     read = (F.col("v.op") == Op.CREATE.value) & _snapshot()
     gone = F.col("value").isNull() | (F.trim("value_payload") == "null")
-    return (
-        F.when(gone, Op.TOMBSTONE.value).when(read, Op.READ.value).otherwise(F.col("v.op"))
-    )
+    return F.when(gone, Op.TOMBSTONE.value).when(read, Op.READ.value).otherwise(F.col("v.op"))
 
 
 def _reason(table: Shape, connector: Connector) -> Column:
@@ -244,9 +242,7 @@ def _reason(table: Shape, connector: Connector) -> Column:
 def _broken_reason() -> Column:
     """Not JSON at all, or JSON whose parts are of another form than an envelope's."""
     payload = F.col("value_payload")
-    loose = F.from_json(
-        payload, "op STRING, source STRING, after STRING, _corrupt STRING", _STRICT
-    )
+    loose = F.from_json(payload, "op STRING, source STRING, after STRING, _corrupt STRING", _STRICT)
     valid = F.try_parse_json(payload).isNotNull()
     return (
         F.when(~valid, "invalid_json")
@@ -313,13 +309,14 @@ def _detail(table: Shape) -> Column:
         bad = _raw(column).isNotNull() & ~_unset(column) & F.col(_cell(column)).isNull()
         spark = next(iter(types.values())).spark
         unfit = F.when(bad, F.lit(f"after.{column} is no {spark}")).otherwise(unfit)
+    op, stranger = F.col("v.op"), F.col("v.source.connector")
     return (
-        F.when(reason == "unknown_op", F.concat(F.lit("op is "), F.col("v.op")))
-        .when(reason == "unknown_connector", F.concat(F.lit("source.connector is "), F.col("v.source.connector")))
-        .when(reason == "no_image", F.concat(F.lit("op is "), F.col("v.op"), F.lit(", but 'after' holds no row")))
+        F.when(reason == "unknown_op", F.format_string("op is '%s'", op))
+        .when(reason == "unknown_connector", F.concat(F.lit("source.connector is "), stranger))
+        .when(reason == "no_image", F.format_string("op is '%s', but 'after' holds no row", op))
         .when(reason == "bad_value", unfit)
         .otherwise(detail)
-    )  # fmt: skip
+    )
 
 
 def _meta(table: Shape, connector: Connector, run: int) -> list[Column]:

@@ -1,7 +1,7 @@
 """Delta tables as the engine uses them: existence, transactions, fenced writes.
 
-Every commit of a run carries (application, run number); Delta refuses a second one, so a repeated or
-stale run changes nothing (delta-facts, "Idempotence").
+Every commit of a run carries (application, run number); Delta refuses a second one, so a repeated
+or stale run changes nothing (delta-facts, "Idempotence").
 """
 
 import json
@@ -53,7 +53,11 @@ def _log(spark: SparkSession, path: str):  # noqa: ANN202 - a Java object
 
 
 def create(
-    spark: SparkSession, path: str, schema: StructType, partitions: list[str], properties: Mapping[str, str]
+    spark: SparkSession,
+    path: str,
+    schema: StructType,
+    partitions: list[str],
+    properties: Mapping[str, str],
 ) -> None:
     """Makes the table where there is none; two makers at once are as good as one."""
     builder = DeltaTable.createIfNotExists(spark).location(path).addColumns(schema)

@@ -18,13 +18,13 @@ from strandline_spark.link import BASE, first_fence_after, is_image, lives, move
 class Context:
     """What a derivation needs besides its rows.
 
-    `fences` is one row with `_fences`, the table's truncates in order; `columns` the business
-    columns; `recorded_at` an ISO instant.
+    `fences` are the table's truncates (`_seq, _time`), None where there are none; `columns` the
+    business columns; `recorded_at` an ISO instant.
     """
 
     run: int
     columns: Sequence[str]
-    fences: DataFrame
+    fences: DataFrame | None
     recorded_at: str
 
 
@@ -41,6 +41,12 @@ class Derived:
     distinct: int
     lone_tombstones: int
     orphans: int
+    held: tuple[DataFrame, ...] = ()  # what is kept in memory until `release`
+
+    def release(self) -> None:
+        """Frees the rows that were kept for a second pass."""
+        for each in self.held:
+            each.unpersist()
 
     def with_(self, other: Self) -> "Derived":
         """Both together; they share no key."""
@@ -50,6 +56,7 @@ class Derived:
             self.distinct + other.distinct,
             self.lone_tombstones + other.lone_tombstones,
             self.orphans + other.orphans,
+            self.held + other.held,
         )
 
 
@@ -71,13 +78,12 @@ def derive(
     rows = _as_rows(first, context)
     if heads is not None:
         rows = rows.unionByName(_as_base(heads, context))
-    fenced = rows.crossJoin(F.broadcast(context.fences)).withColumn(
-        "_fence", first_fence_after(F.col("_fences"), F.col("_seq"))
-    )
-    living = lives(fenced.drop("_fences"))
+    living = lives(_fenced(rows, context.fences))
     orphans = 0
+    held = [first]
     if moves:
-        linked = moved(living.persist())
+        held.append(living.persist())
+        linked = moved(living)
         orphans, rows = linked.orphans, linked.rows
     else:
         rows = unmoved(living)
@@ -87,7 +93,18 @@ def derive(
         distinct=seen["distinct"],
         lone_tombstones=seen["lone"],
         orphans=orphans,
+        held=tuple(held),
     )
+
+
+def _fenced(rows: DataFrame, fences: DataFrame | None) -> DataFrame:
+    """Adds `_fence`, the first truncate after each row. There are few: they travel as one array."""
+    if fences is None:
+        return rows.withColumn("_fence", F.lit(None).cast("struct<_seq: string, _time: timestamp>"))
+    ordered = F.sort_array(F.collect_list(F.struct("_seq", "_time"))).alias("_fences")
+    together = rows.crossJoin(F.broadcast(fences.agg(ordered)))
+    after = first_fence_after(F.col("_fences"), F.col("_seq"))
+    return together.withColumn("_fence", after).drop("_fences")
 
 
 # What a base row brings along that a change does not have, and the types of the columns.

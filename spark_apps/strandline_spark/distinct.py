@@ -28,10 +28,12 @@ def distinct_changes(deliveries: DataFrame) -> DataFrame:
     return _first_deliveries(_bound_tombstones(deliveries))
 
 
-def distinct_fences(fences: DataFrame) -> DataFrame:
+def distinct_fences(deliveries: DataFrame) -> DataFrame:
     """One row per truncate: `_seq, _time, _run` of its first delivery, in whatever partition."""
+    fences = deliveries.where(F.col("_kind") == "fence")
     first = F.min_by(F.struct("_time", "_run"), F.struct("_offset", "_partition"))
-    return fences.groupBy("_seq").agg(first.alias("first")).select("_seq", "first.*")
+    found = fences.groupBy("_seq").agg(first.alias("first")).select("_seq", "first.*")
+    return found.localCheckpoint()
 
 
 def _bound_tombstones(deliveries: DataFrame) -> DataFrame:
@@ -41,12 +43,13 @@ def _bound_tombstones(deliveries: DataFrame) -> DataFrame:
     tombstone = F.col("_op") == Op.TOMBSTONE.value
     high = F.coalesce(F.max(major(F.col("_seq"))).over(before), F.lit(EPOCH))
     placed = F.concat(high, F.lower(F.lpad(F.hex("_offset"), _TIE_DIGITS, "0")))
+    ended = F.coalesce(F.lag(is_end()).over(raw), F.lit(False))
     return (
-        deliveries.withColumn("_absorbed", tombstone & F.coalesce(F.lag(is_end()).over(raw), F.lit(False)))
+        deliveries.withColumn("_absorbed", tombstone & ended)
         .withColumn("_seq", F.when(tombstone, placed).otherwise(F.col("_seq")))
         .where(~F.col("_absorbed"))
         .drop("_absorbed")
-    )  # fmt: skip
+    )
 
 
 def _first_deliveries(deliveries: DataFrame) -> DataFrame:

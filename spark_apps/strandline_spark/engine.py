@@ -7,25 +7,28 @@ code that a deployment runs.
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import groupby
 from pathlib import Path
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from strandline import connect
-from strandline.change import Quarantined
+from strandline.change import Control, Quarantined
 from strandline.connectors import Connector
 from strandline.engine import Outcome, cut, recorded_at
 from strandline.errors import StrandlineError, Terminal, UndecodableError
 from strandline.interpreter import total
+from strandline.interpreter.decode import decode
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, OffsetRange, TableCut
 from strandline.receipt import Counts, Receipt
 from strandline.record import Coordinates, Record
-from strandline.version import INTERNAL_COLUMNS
+from strandline.version import COLUMNS, INTERNAL_COLUMNS
 from strandline_spark import delta
+from strandline_spark.changes import quoted
 from strandline_spark.compaction import SETTINGS, compact
 from strandline_spark.session import local
 
@@ -38,88 +41,100 @@ _SOURCE = "capture"
 
 
 def spark(records: Sequence[Record], *, batches: int, connector: Connector | None) -> Outcome:
-    """Lands and compacts the records; `connector` None: the one that most records name."""
+    """Lands and compacts the records; `connector` None: the one that the records name."""
     with tempfile.TemporaryDirectory(prefix="strandline-") as folder:
         session = local("strandline history")
         session.sparkContext.setLogLevel("ERROR")
         for name, value in SETTINGS.items():
             session.conf.set(name, value)
-        name = connector.names[0] if connector else _connector(records)
-        lake = SourceLake(Path(folder).as_posix(), _SOURCE)
-        receipts = list(runs(session, lake, name, records, batches))
+        capture = CaptureLake(
+            session,
+            SourceLake(Path(folder).as_posix(), _SOURCE),
+            connector.names[0] if connector else _connector(records),
+            recorded_at(records),
+        )
+        receipts = list(capture.runs(records, batches))
         return Outcome(
-            rows=list(_rows(session, lake, receipts)),
-            quarantined=_quarantined(session, lake),
+            rows=list(_rows(session, capture.lake, receipts)),
+            quarantined=_quarantined(session, capture.lake),
             counts=_counts(receipts),
         )
 
 
-def runs(
-    session: SparkSession, lake: SourceLake, connector: str, records: Sequence[Record], batches: int
-) -> Iterator[Receipt]:
-    """Lands and compacts the records in that many runs; raises where a table could not be applied."""
-    moment = recorded_at(records)
-    for number, batch in enumerate(cut(records, batches), 1):
-        land(session, lake, batch, moment)
-        receipt = compact(session, manifest(session, lake, connector, number, batch, moment))
-        for table in receipt.tables:
-            if table.error is not None:
-                raise Terminal(f"{table.topic}: {table.error}")
-        yield receipt
+@dataclass(frozen=True, slots=True)
+class CaptureLake:
+    """A lake that captures are landed in and compacted; every run records the same `moment`."""
 
+    session: SparkSession
+    lake: SourceLake
+    connector: str
+    moment: datetime
 
-def land(
-    session: SparkSession, lake: SourceLake, records: Iterable[Record], moment: datetime
-) -> None:
-    """Appends records to the landing table, as the landing task does with real ones."""
-    rows = [
-        (
-            record.at.topic,
-            record.at.topic,
-            record.at.partition,
-            record.at.offset,
-            datetime.fromtimestamp(record.timestamp / 1000, UTC),
-            0,
-            0,
-            record.key,
-            record.value,
-            list(record.headers),
-            moment.date(),
+    def runs(self, records: Sequence[Record], batches: int) -> Iterator[Receipt]:
+        """Lands and compacts the records in that many runs; raises where a table failed."""
+        for number, batch in enumerate(cut(records, batches), 1):
+            self.land(batch)
+            receipt = compact(self.session, self.manifest(number, batch))
+            for table in receipt.tables:
+                if table.error is not None:
+                    raise Terminal(f"{table.topic}: {table.error}")
+            yield receipt
+
+    def land(self, records: Iterable[Record]) -> None:
+        """Appends records to the landing table, as the landing task does with real ones."""
+        rows = [
+            (
+                record.at.topic,
+                record.at.topic,
+                record.at.partition,
+                record.at.offset,
+                datetime.fromtimestamp(record.timestamp / 1000, UTC),
+                0,
+                0,
+                record.key,
+                record.value,
+                list(record.headers),
+                self.moment.date(),
+            )
+            for record in records
+        ]
+        frame = self.session.createDataFrame(rows, _LANDING).coalesce(1)
+        frame.write.format("delta").mode("append").save(self.lake.landing)
+
+    def manifest(self, number: int, batch: Iterable[Record]) -> Manifest:
+        """The manifest of a run that applies exactly these records.
+
+        A capture may hold the offsets of a partition with holes: a range for each piece.
+        """
+        topics = defaultdict(list)
+        for record in batch:
+            topics[record.at.topic].append(record)
+        tables = {t: found for t, found in topics.items() if not all(map(_is_control, found))}
+        return Manifest(
+            source=self.lake.source,
+            connector=self.connector,
+            lake=self.lake.root,
+            number=number,
+            planned_at=self.moment.isoformat(),
+            landing_version=delta.version(self.session, self.lake.landing),
+            tables=tuple(TableCut(t, t, tuple(_ranges(found))) for t, found in tables.items()),
+            control=tuple(
+                piece for t in topics.keys() - tables.keys() for piece in _ranges(topics[t])
+            ),
         )
-        for record in records
-    ]
-    frame = session.createDataFrame(rows, _LANDING).coalesce(1)
-    frame.write.format("delta").mode("append").save(lake.landing)
 
 
-def manifest(
-    session: SparkSession,
-    lake: SourceLake,
-    connector: str,
-    number: int,
-    batch: Iterable[Record],
-    moment: datetime,
-) -> Manifest:
-    """The manifest of a run that applies exactly these records.
+def _is_control(record: Record) -> bool:
+    return isinstance(decode(record), Control)
 
-    A capture may hold the offsets of a partition in any order, or twice: a range per record run.
-    """
-    ranges = defaultdict(list)
-    for at in sorted({record.at for record in batch}, key=lambda a: (a.topic, a.partition, a.offset)):
-        found = ranges[at.topic]
-        if found and found[-1].partition == at.partition and found[-1].end == at.offset:
-            found[-1] = replace(found[-1], end=at.offset + 1)
-        else:
-            found.append(OffsetRange(at.topic, at.topic, at.partition, at.offset, at.offset + 1))
-    return Manifest(
-        source=lake.source,
-        connector=connector,
-        lake=lake.root,
-        number=number,
-        planned_at=moment.isoformat(),
-        landing_version=delta.version(session, lake.landing),
-        tables=tuple(TableCut(topic, topic, tuple(found)) for topic, found in ranges.items()),
-    )
+
+def _ranges(records: Iterable[Record]) -> Iterator[OffsetRange]:
+    """The coordinates as ranges without holes."""
+    places = sorted({(r.at.topic, r.at.partition, r.at.offset) for r in records})
+    pieces = groupby(enumerate(places), key=lambda p: (p[1][0], p[1][1], p[1][2] - p[0]))
+    for (topic, partition, _), piece in pieces:
+        offsets = [place[2] for _, place in piece]
+        yield OffsetRange(topic, topic, partition, offsets[0], offsets[-1] + 1)
 
 
 def _connector(records: Iterable[Record]) -> str:
@@ -139,10 +154,13 @@ def _rows(
     session: SparkSession, lake: SourceLake, receipts: Iterable[Receipt]
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
     topics = {table.topic for receipt in receipts for table in receipt.tables if table.changed}
-    internal = [name for name, _ in INTERNAL_COLUMNS]
+    meta = [name for name, _ in COLUMNS]
     for topic in sorted(topics):
-        history = delta.read(session, lake.history(topic)).orderBy("_key", "_seq_from")
-        for row in history.drop(*internal).toLocalIterator():
+        history = delta.read(session, lake.history(topic))
+        internal = {name for name, _ in INTERNAL_COLUMNS}
+        business = [name for name in history.columns if name not in {*meta, *internal}]
+        ordered = history.orderBy("_key", "_seq_from").select(*map(quoted, business), *meta)
+        for row in ordered.toLocalIterator():
             yield topic, _cells(history, row)
 
 
@@ -162,7 +180,11 @@ def _quarantined(session: SparkSession, lake: SourceLake) -> list[Quarantined]:
             Coordinates(row["topic"], row["partition"], row["offset"]), row["reason"], row["detail"]
         )
         for row in found.select(
-            "topic", "partition", "offset", "reason", F.coalesce("detail", F.lit("")).alias("detail")
+            "topic",
+            "partition",
+            "offset",
+            "reason",
+            F.coalesce("detail", F.lit("")).alias("detail"),
         ).toLocalIterator()
     ]
 
@@ -171,7 +193,8 @@ def _counts(receipts: Sequence[Receipt]) -> Counts:
     """Law 6 over all runs; rows as they stand after the last."""
     tables = [table for receipt in receipts for table in receipt.tables]
     last = {table.topic: table.counts for table in tables}
-    summed = total(table.counts for table in tables)
+    control = sum(receipt.control for receipt in receipts)
+    summed = total([*(table.counts for table in tables), Counts(landed=control, control=control)])
     return replace(
         summed,
         history_rows=sum(counts.history_rows for counts in last.values()),

@@ -13,7 +13,7 @@ def write_text(spark: SparkSession, uri: str, text: str) -> None:
     jvm = spark._jvm  # noqa: SLF001 - pyspark has no other way to write one file
     path = jvm.org.apache.hadoop.fs.Path(uri)
     system = path.getFileSystem(spark._jsc.hadoopConfiguration())  # noqa: SLF001
-    stream = system.create(path, True)  # noqa: FBT003 - overwrite
+    stream = system.create(path, True)
     try:
         stream.write(text.encode())
     finally:

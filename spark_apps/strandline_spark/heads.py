@@ -24,8 +24,23 @@ class Standing:
     new_fences: DataFrame | None
 
 
-def touched(batch: DataFrame, standing: Standing) -> DataFrame:
-    """`_key, rederive` of every key that the batch touches."""
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """The keys that a run touches: `_key, rederive`, how many, and how many are re-derived."""
+
+    rows: DataFrame
+    count: int
+    rederived: int
+
+
+def touched(batch: DataFrame, standing: Standing) -> Touched:
+    """Every key that the batch touches, by its changes or by a truncate."""
+    rows = _touched(batch, standing)
+    size = rows.agg(F.count("*").alias("all"), F.count_if("rederive").alias("rederived")).first()
+    return Touched(rows, size["all"], size["rederived"])
+
+
+def _touched(batch: DataFrame, standing: Standing) -> DataFrame:
     keys = _by_key(batch)
     if standing.history is None:
         return keys.select("_key", F.lit(True).alias("rederive"))
@@ -66,7 +81,7 @@ def _by_key(batch: DataFrame) -> DataFrame:
 def _with_fenced(
     found: DataFrame, history: DataFrame, heads: DataFrame, fences: DataFrame
 ) -> DataFrame:
-    """Adds the keys that a new truncate closes: live ones; and, re-derived, those it comes late for."""
+    """Adds the keys that a new truncate closes: live ones; re-derived, where it comes late."""
     cuts = F.broadcast(fences.select(F.col("_seq").alias("cut")))
     late = (
         history.join(

@@ -51,7 +51,9 @@ def lives(rows: DataFrame) -> DataFrame:
     Expects `_fence`: the first truncate after the row, a struct of `_seq` and `_time`, or NULL.
     """
     streamed = ~F.col("_op").isin(Op.READ.value, Op.TOMBSTONE.value, BASE)
-    latest = F.last(F.when(streamed, major(F.col("_seq"))), ignorenulls=True).over(earlier(by_key()))
+    latest = F.last(F.when(streamed, major(F.col("_seq"))), ignorenulls=True).over(
+        earlier(by_key())
+    )
     stale = (F.col("_op") == Op.READ.value) & latest.eqNullSafe(major(F.col("_seq")))
     following = F.lead("_seq").over(by_key())
     cut = F.col("_fence._seq")
@@ -126,7 +128,8 @@ def _standing(waiting: DataFrame, rows: DataFrame) -> DataFrame:
     return (
         waiting.join(
             begun,
-            (F.col("old_key") == F.col("parent_key")) & (F.col("parent_life") < F.col("child_life")),
+            (F.col("old_key") == F.col("parent_key"))
+            & (F.col("parent_life") < F.col("child_life")),
         )
         .groupBy("child_key", "child_life", "parent_key")
         .agg(F.max("parent_life").alias("parent_life"))

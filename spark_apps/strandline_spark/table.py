@@ -3,6 +3,7 @@
 import json
 import time
 from dataclasses import asdict, dataclass, replace
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
@@ -13,8 +14,8 @@ from strandline.receipt import Counts, TableReceipt
 from strandline_spark import apply, audit, changes, decode, delta, documents, heads, landing
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.derive import Context, Derived, derive
-from strandline_spark.distinct import distinct_fences
-from strandline_spark.heads import Standing
+from strandline_spark.distinct import distinct_fences as fences
+from strandline_spark.heads import Standing, Touched
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,6 @@ class Tally:
     tombstones: int
     control: int
     quarantined: int
-    ends: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,84 +94,85 @@ class TableRun:
             F.col("_reason").alias("reason"), F.col("_detail").alias("detail"),
             F.lit(self.run).alias("run"),
         )  # fmt: skip
-        delta.append(
-            rows, self.lake.quarantine, self.run, f"{delta.APPLICATION}/{self.cut.table}"
-        )
+        delta.append(rows, self.lake.quarantine, self.run, f"{delta.APPLICATION}/{self.cut.table}")
 
     # ------------------------------------------------------------------ fold
 
     def _fold(self, tally: Tally, receipt: TableReceipt) -> TableReceipt:
-        history = delta.applied(self.spark, self.lake.history(self.cut.table))
+        applied = delta.applied(self.spark, self.lake.history(self.cut.table))
         every = changes.known(
-            self.spark, self.lake.changes(self.cut.table), run=self.run, applied=history
+            self.spark, self.lake.changes(self.cut.table), run=self.run, applied=applied
         )
-        fences = distinct_fences(every.where(F.col("_kind") == "fence")).localCheckpoint()
-        new_fences = fences.where(F.col("_run") == self.run)
+        kinds = changes.kinds(every)
+        cuts = fences(every) if "fence" in kinds else None
         rows = every.where(F.col("_kind") != "fence")
+        standing = self._standing(rows, kinds, cuts, applied)
         context = Context(
             run=self.run,
             columns=changes.business_columns(every),
-            fences=fences.agg(
-                F.sort_array(F.collect_list(F.struct("_seq", "_time"))).alias("_fences")
-            ),
+            fences=cuts,
             recorded_at=self.manifest.planned_at,
         )
-        standing = self._standing(rows, new_fences if tally.fences else None)
         keys = heads.touched(rows.where(F.col("_run") == self.run), standing)
         derived = self._derived(rows, keys, standing, context)
         versions = derived.versions.persist()
-        written = audit.well_formed(versions, self.cut.topic)
-        counts = self._counts(receipt.counts, tally, derived, new_fences.count())
-        audit.conserved(counts, self.cut.topic)
-        if tally.ends:
-            self._remember(derived.unseen)
-        receipt = replace(
-            receipt,
-            counts=replace(counts, rows_written=written),
-            changed=True,
-            orphaned_moves=derived.orphans,
-        )
-        self._apply(versions, keys, standing, receipt)
+        try:
+            written = audit.well_formed(versions, self.cut.topic)
+            counts = self._counts(receipt.counts, tally, derived, cuts)
+            audit.conserved(counts, self.cut.topic)
+            if written.heads < keys.count:
+                delta.append(derived.unseen, self.lake.deleted_keys(self.cut.table), self.run)
+            receipt = replace(
+                receipt,
+                counts=replace(counts, rows_written=written.rows),
+                changed=True,
+                orphaned_moves=derived.orphans,
+            )
+            self._apply(versions, keys, standing, receipt)
+        finally:
+            versions.unpersist()
+            derived.release()
         return self._totalled(receipt)
 
-    def _standing(self, rows: DataFrame, new_fences: DataFrame | None) -> Standing:
+    def _standing(
+        self, rows: DataFrame, kinds: frozenset[str], cuts: DataFrame | None, applied: int
+    ) -> Standing:
         history = self.lake.history(self.cut.table)
         deleted = self.lake.deleted_keys(self.cut.table)
-        moves = rows.where(F.col("_kind") == "move")
-        applied = delta.applied(self.spark, history) >= 0
+        known = applied >= 0
+        late = known and delta.exists(self.spark, deleted)
+        new_cuts = None if cuts is None else cuts.where(F.col("_run") == self.run)
         return Standing(
-            history=delta.read(self.spark, history) if applied else None,
-            deleted_keys=(
-                delta.read(self.spark, deleted) if delta.exists(self.spark, deleted) else None
-            ),
-            moves=None if moves.isEmpty() else moves,
-            new_fences=new_fences,
+            history=delta.read(self.spark, history) if known else None,
+            deleted_keys=delta.read(self.spark, deleted) if late else None,
+            moves=rows.where(F.col("_kind") == "move") if "move" in kinds else None,
+            new_fences=new_cuts,
         )
 
     def _derived(
-        self, rows: DataFrame, keys: DataFrame, standing: Standing, context: Context
+        self, rows: DataFrame, keys: Touched, standing: Standing, context: Context
     ) -> Derived:
         moves = standing.moves is not None
         if standing.history is None:
             return derive(rows, context, moves=moves)
-        appended = keys.where(~F.col("rederive"))
-        batch = rows.where(F.col("_run") == self.run)
-        base = standing.history.where("_is_head")
-        derived = derive(
-            batch.join(appended, "_key", "left_semi"),
-            context,
-            heads=base.join(appended, "_key", "left_semi"),
-        )
-        rederived = keys.where("rederive")
-        if rederived.isEmpty():
-            return derived
-        return derived.with_(
-            derive(rows.join(rederived, "_key", "left_semi"), context, moves=moves)
-        )
+        parts = []
+        if keys.count > keys.rederived or not keys.count:
+            appended = keys.rows.where(~F.col("rederive"))
+            batch = rows.where(F.col("_run") == self.run).join(appended, "_key", "left_semi")
+            base = standing.history.where("_is_head").join(appended, "_key", "left_semi")
+            parts.append(derive(batch, context, heads=base))
+        if keys.rederived:
+            rederived = keys.rows.where("rederive")
+            parts.append(derive(rows.join(rederived, "_key", "left_semi"), context, moves=moves))
+        return reduce(Derived.with_, parts)
 
-    def _counts(self, counts: Counts, tally: Tally, derived: Derived, new_fences: int) -> Counts:
+    def _counts(
+        self, counts: Counts, tally: Tally, derived: Derived, cuts: DataFrame | None
+    ) -> Counts:
         absorbed = tally.tombstones - derived.lone_tombstones
-        distinct = derived.distinct + new_fences
+        distinct = derived.distinct
+        if tally.fences and cuts is not None:
+            distinct += cuts.where(F.col("_run") == self.run).count()
         delivered = tally.changes + tally.tombstones - absorbed + tally.fences
         return replace(
             counts,
@@ -180,14 +181,10 @@ class TableRun:
             duplicates=delivered - distinct,
         )
 
-    def _remember(self, unseen: DataFrame) -> None:
-        if not unseen.isEmpty():
-            delta.append(unseen, self.lake.deleted_keys(self.cut.table), self.run)
-
     # ------------------------------------------------------------------ apply
 
     def _apply(
-        self, versions: DataFrame, keys: DataFrame, standing: Standing, receipt: TableReceipt
+        self, versions: DataFrame, keys: Touched, standing: Standing, receipt: TableReceipt
     ) -> None:
         path = self.lake.history(self.cut.table)
         apply.ensure(self.spark, path, versions.schema)
@@ -201,14 +198,9 @@ class TableRun:
         """The receipt with the table's version and rows after this run."""
         path = self.lake.history(self.cut.table)
         after = delta.read(self.spark, path)
-        counts = replace(
-            receipt.counts,
-            history_rows=after.count(),
-            current_rows=after.where(F.col("_is_head") & F.col("_is_current")).count(),
-        )
-        return replace(
-            receipt, counts=counts, history_version=delta.version(self.spark, path)
-        )
+        rows = after.agg(F.count("*").alias("all"), F.count_if("_is_current").alias("open")).first()
+        counts = replace(receipt.counts, history_rows=rows["all"], current_rows=rows["open"])
+        return replace(receipt, counts=counts, history_version=delta.version(self.spark, path))
 
 
 def _receipt(text: str) -> TableReceipt:
@@ -224,7 +216,6 @@ def _tallied() -> list[Column]:
         "tombstones": kind == decode.TOMBSTONE,
         "control": kind == decode.CONTROL,
         "quarantined": kind == decode.QUARANTINED,
-        "ends": F.col("_op").isin("d", "tombstone"),
     }
     return [
         F.count(F.lit(1)).alias("landed"),

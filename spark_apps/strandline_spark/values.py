@@ -66,7 +66,11 @@ def _base64(value: Column, of: ColumnType) -> Column:
     exact = F.concat(number.cast("string"), F.lit(f"E-{of.scale}"))
     if of.kind is Kind.DECIMAL:
         return exact.try_cast(of.spark)
-    return number.cast("string") if of.scale == 0 else exact.try_cast(f"decimal(38,{of.scale})").cast("string")
+    return (
+        number.cast("string")
+        if of.scale == 0
+        else exact.try_cast(f"decimal(38,{of.scale})").cast("string")
+    )
 
 
 def _unscaled(digits: Column, of: ColumnType) -> Column:
@@ -79,7 +83,7 @@ def _unscaled(digits: Column, of: ColumnType) -> Column:
     short = _limb(F.when(negative, _complement(digits)).otherwise(digits))
     short = F.when(negative, F.lit(-1).cast("decimal(38,0)") - short).otherwise(short)
     short = F.when(F.length(digits).between(1, 2 * _BYTES_OF_A_LONG), short)
-    if 0 < of.precision <= 18:  # noqa: PLR2004 - what eight bytes hold
+    if 0 < of.precision <= 18:
         return short
     filled = F.when(negative, F.lpad(_complement(digits), _WIDE, "0")).otherwise(
         F.lpad(digits, _WIDE, "0")
@@ -87,7 +91,9 @@ def _unscaled(digits: Column, of: ColumnType) -> Column:
     wide = F.lit(0).cast("decimal(38,0)")
     for start in range(1, _WIDE, 8):
         wide = (wide * F.lit(1 << 32) + _limb(F.substring(filled, start, 8))).cast("decimal(38,0)")
-    wide = F.when(negative, (F.lit(-1).cast("decimal(38,0)") - wide).cast("decimal(38,0)")).otherwise(wide)
+    wide = F.when(
+        negative, (F.lit(-1).cast("decimal(38,0)") - wide).cast("decimal(38,0)")
+    ).otherwise(wide)
     wide = F.when(F.length(digits) <= _WIDE, wide)
     return F.coalesce(short.cast("decimal(38,0)"), wide)
 
@@ -111,7 +117,9 @@ def _variable_scale(value: Column, of: ColumnType) -> Column:
     padded = F.lpad(magnitude, F.greatest(F.length(magnitude), scale + 1), "0")
     whole = padded.substr(F.lit(1), F.length(padded) - scale)
     fraction = padded.substr(F.length(padded) - scale + 1, scale)
-    zeros = F.when(magnitude == "0", "0").otherwise(F.concat(magnitude, F.repeat(F.lit("0"), -scale)))
+    zeros = F.when(magnitude == "0", "0").otherwise(
+        F.concat(magnitude, F.repeat(F.lit("0"), -scale))
+    )
     return (
         F.when(scale > 0, F.concat(sign, whole, F.lit("."), fraction))
         .when(scale == 0, number)

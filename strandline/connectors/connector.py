@@ -1,4 +1,4 @@
-"""What the engines ask a connector: position, identity, time and transaction of a `source` block."""
+"""What the engines ask a connector: position, identity, time, transaction of a `source`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping

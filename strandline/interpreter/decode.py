@@ -1,5 +1,7 @@
-"""Stage 1 and 2, decode and position: a record becomes a change, a fence, a control record, or
-goes to quarantine. Sources: debezium-facts §2 (envelopes), §3 (types).
+"""Stages 1 and 2, decode and position.
+
+A record becomes a change, a fence, a control record, or goes to quarantine. Sources: debezium-facts
+§2 (envelopes), §3 (types).
 """
 
 from collections.abc import Mapping

@@ -5,7 +5,7 @@ Values: a column that was not sent keeps the last known value of the row, also a
 the opening change, never before anything the key has shown (§8).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 

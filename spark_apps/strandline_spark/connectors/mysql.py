@@ -27,7 +27,9 @@ class MySQL(Connector):
         return (source["file"], source["pos"], source["row"])
 
     def quality(self, source: Column) -> Column:
-        exact = (source["connector"] == "mysql") & (source["gtid"] != "") & source["ts_us"].isNotNull()
+        exact = (
+            (source["connector"] == "mysql") & (source["gtid"] != "") & source["ts_us"].isNotNull()
+        )
         return F.when(exact, quality(TimeQuality.COMMIT)).otherwise(quality(TimeQuality.STATEMENT))
 
     def tx_id(self, source: Column) -> Column:

@@ -1,0 +1,42 @@
+.DEFAULT_GOAL := help
+.PHONY: help demo test up setup jars lint lock clean
+
+BIN := .venv/bin
+
+# Spark talks to itself only, also on a machine that cannot resolve its own name.
+export SPARK_LOCAL_IP := 127.0.0.1
+
+# Asked for when a target needs it, and in its shell, so that a missing Java stops that target only.
+WITH_JAVA = JAVA_HOME=$$(sh setup.sh java) && export JAVA_HOME &&
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: jars ## replay two recorded databases through Kafka, Airflow and Spark; compare with the truth
+	@$(WITH_JAVA) exec $(BIN)/python -m examples.demo
+
+test: jars lint ## check style, types and import rules, then run every test
+	@$(WITH_JAVA) exec $(BIN)/python -m pytest
+
+up: jars ## serve Airflow on this machine with the example sources, until Ctrl-C
+	@$(WITH_JAVA) exec $(BIN)/python -m examples.up
+
+setup: ## make .venv from the locked requirements; the command line is .venv/bin/strandline
+	@sh setup.sh python
+
+jars: setup ## fetch Delta's jars once (finds or installs Java first)
+	@sh setup.sh jars
+
+lint: setup ## ruff, mypy and the import contracts
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+lock: ## resolve requirements.in into requirements.txt (needs uv)
+	uv pip compile --universal --generate-hashes --python-version 3.11 \
+	  --custom-compile-command "make lock" requirements.in -o requirements.txt
+
+clean: ## remove everything that these targets made
+	rm -rf .venv .strandline .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf strandline.egg-info build

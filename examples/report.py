@@ -1,0 +1,49 @@
+"""Writes the demo's report: one HTML file that needs nothing else, with the timelines drawn."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from examples.drawing import draw
+from examples.tally import TableTally
+from examples.timeline import Opened, Timeline
+from examples.truth import Agreement
+from strandline.interpreter import total
+
+_TEMPLATE = "report.html.j2"
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A timeline worth a heading, and what to look for in it."""
+
+    title: str
+    text: str
+    timeline: Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """One source: its numbers, whether it agrees with the truth, and its timelines."""
+
+    source: str
+    agreement: Agreement
+    tables: tuple[TableTally, ...]
+    stories: tuple[Story, ...]
+    timelines: tuple[Timeline, ...]
+
+
+def render(chapters: Iterable[Chapter], facts: Iterable[str] = ()) -> str:
+    """The report as HTML. Row values are escaped: the template engine does it to every value."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(_TEMPLATE).render(
+        chapters=tuple(chapters), facts=tuple(facts), draw=draw, total=total, opened=tuple(Opened)
+    )

@@ -1,0 +1,96 @@
+"""The stage on which the demo and `make up` play: folders, brokers, and Airflow's environment."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from examples.captures import CAPTURES, Capture
+from examples.embedded_kafka import EmbeddedKafka
+from strandline.lake import SourceLake
+from strandline.source import LAKE_VARIABLE
+
+PROJECT = Path(__file__).resolve().parents[1]
+SPARK_CONNECTION = "AIRFLOW_CONN_SPARK_DEFAULT"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A folder that holds all state of a play, and the brokers of its sources by source name."""
+
+    folder: Path
+
+    @property
+    def lake(self) -> Path:
+        """The lake of all sources."""
+        return self.folder / "lake"
+
+    @property
+    def logs(self) -> Path:
+        """Where everything noisy goes."""
+        return self.folder / "logs"
+
+    def source_lake(self, capture: Capture) -> SourceLake:
+        """The tables of one source."""
+        return SourceLake(str(self.lake), capture.source)
+
+    def clear(self) -> None:
+        """Removes what an earlier play left."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.logs.mkdir(parents=True)
+
+    def environment(self, airflow_home: Path, brokers: Mapping[str, str]) -> dict[str, str]:
+        """The variables of an Airflow process: this project's DAGs and plugins, these brokers.
+
+        Airflow finds everything in them, as it would in a deployment; the DAGs are the ordinary
+        ones. Variables of an Airflow that this user may have besides do not get in.
+        """
+        own = {name: value for name, value in os.environ.items() if not _is_airflows(name)}
+        return own | {
+            # Airflow and the provider start programs of this environment by name.
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+            "AIRFLOW_HOME": str(airflow_home),
+            "AIRFLOW__CORE__DAGS_FOLDER": str(PROJECT / "dags"),
+            "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT / "plugins"),
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
+            "PYTHONPATH": str(PROJECT),
+            "STRANDLINE_HOME": str(PROJECT),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_LOCAL_DIRS": str(self.folder / "spark"),
+            LAKE_VARIABLE: str(self.lake),
+            SPARK_CONNECTION: json.dumps({"conn_type": "spark", "host": "local[*]"}),
+            **{_connection(name): _kafka(address) for name, address in brokers.items()},
+        }
+
+
+@contextmanager
+def brokers() -> Iterator[dict[str, EmbeddedKafka]]:
+    """A broker per capture with that capture's topics, by source name.
+
+    One each, because both databases were recorded under the same topic prefix.
+    """
+    with ExitStack() as running:
+        started = {}
+        for capture in CAPTURES:
+            broker = running.enter_context(EmbeddedKafka())
+            broker.create_topics_of(capture.records())
+            started[capture.source] = broker
+        yield started
+
+
+def _is_airflows(name: str) -> bool:
+    return name.startswith(("AIRFLOW_", "AIRFLOW__", "STRANDLINE_"))
+
+
+def _connection(source: str) -> str:
+    connection = {capture.source: capture.connection for capture in CAPTURES}[source]
+    return f"AIRFLOW_CONN_{connection.upper()}"
+
+
+def _kafka(address: str) -> str:
+    return json.dumps({"conn_type": "kafka", "extra": {"bootstrap.servers": address}})

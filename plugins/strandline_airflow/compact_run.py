@@ -1,0 +1,72 @@
+"""The steps of one compaction run around Spark: plan the cut before, publish after."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from strandline.errors import Terminal, Transient
+from strandline.lake import SourceLake
+from strandline.receipt import TableReceipt
+from strandline.source import Source
+from strandline_airflow.manifests import Manifests
+from strandline_airflow.publications import Publications, Published
+from strandline_airflow.runs import read_manifest, read_receipt, write_manifest
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The rows of a publication whose tables changed, and the tables that failed."""
+
+    changed: tuple[Published, ...]
+    failed: tuple[TableReceipt, ...]
+
+
+def plan(source: Source, run_after: datetime) -> str | None:
+    """The path of the manifest to work off now; None where nothing new has landed."""
+    planned_at = run_after.astimezone(UTC).isoformat(timespec="microseconds")
+    manifest = Manifests(SourceLake(source.lake, source.name)).next(source, planned_at)
+    if manifest is None:
+        return None
+    log.info(
+        "Run %d of %s applies %s, landed up to version %d",
+        manifest.number,
+        source.name,
+        ", ".join(cut.table for cut in manifest.tables) or "control topics only",
+        manifest.landing_version,
+    )
+    return write_manifest(manifest)
+
+
+def publish(manifest_path: str) -> Outcome:
+    """Puts on record what the run did; doing it again changes nothing and says the same."""
+    manifest = read_manifest(manifest_path)
+    receipt = read_receipt(manifest)
+    publications = Publications(SourceLake(manifest.lake, manifest.source))
+    news = publications.publish(manifest, receipt)
+    log.info(
+        "Run %d of %s %s",
+        manifest.number,
+        manifest.source,
+        "published" if news else "was published",
+    )
+    for table in receipt.tables:
+        log.info("%s: %s", table.table, table.error or table.counts)
+    rows = publications.last()
+    return Outcome(
+        changed=tuple(row for row in rows if row.changed and row.number == manifest.number),
+        failed=tuple(table for table in receipt.tables if table.error is not None),
+    )
+
+
+def refuse(failed: Iterable[TableReceipt]) -> None:
+    """Raises where tables failed: `Transient` if the next run may do better by itself."""
+    tables = list(failed)
+    if not tables:
+        return
+    text = "; ".join(f"{table.table}: {table.error}" for table in tables)
+    if all(table.transient for table in tables):
+        raise Transient(f"not applied, the next run tries again: {text}")
+    raise Terminal(f"not applied, their records stay landed for the next run: {text}")

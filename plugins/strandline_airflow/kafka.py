@@ -1,0 +1,355 @@
+"""Kafka as landing needs it: one barrier of watermarks, then exact offset ranges.
+
+An Airflow connection of type `kafka` holds librdkafka's configuration as JSON in `extra`, as with
+the official Kafka provider. Nothing here depends on consumer groups: offsets live in the lake.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from airflow.sdk import BaseHook, Connection
+from airflow.sdk.exceptions import AirflowNotFoundException
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription
+
+from strandline.errors import Terminal, Transient
+from strandline.segment import Segment, Watermarks
+
+ANSWER_SECONDS = 10.0  # for one request, and so for an unreachable broker
+PATIENCE_SECONDS = 30.0  # without one record or end of partition while a segment is read
+
+_NO_TOPIC_ID = "A" * 22  # KIP-516's zero UUID: the broker has no ids
+_MESSAGE_OVERHEAD = 100  # bytes; what a record costs beside its key, value and headers
+
+_DEFAULTS = {"fetch.wait.max.ms": 100, "queued.max.messages.kbytes": 32_768}
+_REQUIRED = {
+    "enable.auto.commit": False,
+    "enable.partition.eof": True,
+    "isolation.level": "read_committed",
+    "auto.offset.reset": "error",  # a deleted offset is a gap to be reported, not to be jumped
+    "log_level": 0,  # librdkafka repeats one line for ever; `_Complaints` keeps it once
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """Where every partition of a source ended at one instant.
+
+    `unanswered` has a line for each partition whose leader did not answer; the others are whole.
+    """
+
+    watermarks: tuple[Watermarks, ...]
+    unanswered: tuple[str, ...]
+
+
+class KafkaSegments(BaseHook):
+    """Reads segments from the cluster of an Airflow connection; use it in a `with` block.
+
+    `group` is where consumed offsets are reported for lag tools unless the connection has a
+    `group.id`. Raises `Terminal` where the connection is missing or cannot be used, `Transient`
+    where the cluster does not answer.
+    """
+
+    conn_name_attr = "kafka_conn_id"
+    default_conn_name = "kafka_default"
+    conn_type = "kafka"
+    hook_name = "Apache Kafka"
+
+    def __init__(
+        self, kafka_conn_id: str, group: str, patience_seconds: float = PATIENCE_SECONDS
+    ) -> None:
+        super().__init__()
+        self.kafka_conn_id = kafka_conn_id
+        self._patience_seconds = patience_seconds
+        self._config = {"group.id": group, **self._read_connection()}
+        self._complaints = _Complaints()
+        self._admin = self._new(AdminClient)
+        self._consumer: Consumer | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._consumer is not None:
+            self._consumer.close()
+
+    def barrier(self, owns: Callable[[str], bool]) -> Barrier:
+        """The watermarks of all partitions of the topics that `owns` accepts, in one pass.
+
+        A topic that does not exist (yet) is simply not there.
+        """
+        topics = self._describe([topic for topic in self._topics() if owns(topic)])
+        partitions = [
+            TopicPartition(topic.name, partition.id)
+            for topic in topics.values()
+            for partition in topic.partitions
+        ]
+        # Starts first: what retention deletes in between makes a segment fail, never disappear.
+        starts = self._offsets(partitions, OffsetSpec.earliest())
+        ends = self._offsets(partitions, OffsetSpec.latest())
+        answered, unanswered = [], []
+        for key in starts:
+            start, end = starts[key], ends[key]
+            if isinstance(start, int) and isinstance(end, int):
+                topic_id = _topic_id(topics[key[0]])
+                answered.append(Watermarks(key[0], topic_id, key[1], start, end))
+            else:
+                unanswered.append(f"{key[0]}[{key[1]}]: {start if isinstance(start, str) else end}")
+        return Barrier(tuple(answered), tuple(unanswered))
+
+    def topic_ids(self, topics: Collection[str]) -> dict[str, str]:
+        """The ids of those topics that exist."""
+        return {name: _topic_id(topic) for name, topic in self._describe(topics).items()}
+
+    def consume(
+        self, starts: Mapping[Segment, int], byte_budget: int
+    ) -> Iterator[dict[Segment, list[Message]]]:
+        """The records of `[start, segment.end)` of every segment, in order within a segment.
+
+        They come in chunks of about `byte_budget` bytes. All partitions are read at once: getting
+        a partition to flow takes longer than reading the little that most of them have. Raises
+        `Transient` where nothing comes for too long, `Terminal` where the broker no longer has a
+        start.
+        """
+        chunk: dict[Segment, list[Message]] = {}
+        size = 0
+        for segment, message in self._records(starts):
+            chunk.setdefault(segment, []).append(message)
+            size += _size(message)
+            if size >= byte_budget:
+                yield chunk
+                chunk, size = {}, 0
+        if chunk:
+            yield chunk
+
+    def report_progress(self, next_offsets: Mapping[tuple[str, int], int]) -> None:
+        """Commits offsets to the consumer group, so that lag tools show the truth.
+
+        They are never read here, hence a failure is a warning.
+        """
+        group = self._config["group.id"]
+        partitions = [TopicPartition(*key, offset) for key, offset in next_offsets.items()]
+        request = ConsumerGroupTopicPartitions(group, partitions)
+        futures = self._admin.alter_consumer_group_offsets(
+            [request], request_timeout=ANSWER_SECONDS
+        )
+        try:
+            futures[group].result()
+        except KafkaException as error:
+            self.log.warning(
+                "Offsets are landed, but could not be shown in consumer group %s: %s",
+                group,
+                error.args[0].str(),
+            )
+
+    def _read_connection(self) -> dict[str, Any]:
+        conn_id = self.kafka_conn_id
+        remedy = (
+            f"create it: airflow connections add {conn_id} --conn-type kafka --conn-extra "
+            '\'{"bootstrap.servers": "host:9092"}\', or set the variable '
+            f"AIRFLOW_CONN_{conn_id.upper()} to a JSON document with conn_type and extra"
+        )
+        try:
+            connection: Connection = self.get_connection(conn_id)
+        except AirflowNotFoundException as error:
+            raise Terminal(f"there is no Airflow connection '{conn_id}'; {remedy}") from error
+        config: dict[str, Any] = connection.extra_dejson
+        if not config.get("bootstrap.servers"):
+            raise Terminal(
+                f"Airflow connection '{conn_id}' has no 'bootstrap.servers' in its extra; {remedy}"
+            )
+        return config
+
+    def _new(self, client: type[Any]) -> Any:
+        config = {**_DEFAULTS, **self._config, **_REQUIRED, "error_cb": self._complaints}
+        try:
+            return client(config)
+        except (KafkaException, TypeError, ValueError) as error:
+            detail = error.args[0].str() if isinstance(error, KafkaException) else error
+            raise Terminal(
+                f"Airflow connection '{self.kafka_conn_id}': librdkafka refuses its extra: "
+                f"{detail}; its options are in librdkafka's CONFIGURATION.md"
+            ) from error
+
+    def _topics(self) -> list[str]:
+        try:
+            return sorted(self._admin.list_topics(timeout=ANSWER_SECONDS).topics)
+        except KafkaException as error:
+            raise self._unreachable(error.args[0]) from error
+
+    def _describe(self, topics: Collection[str]) -> dict[str, TopicDescription]:
+        if not topics:
+            return {}
+        futures = self._admin.describe_topics(
+            TopicCollection(list(topics)), request_timeout=ANSWER_SECONDS
+        )
+        answers = {topic: self._answer(future) for topic, future in futures.items()}
+        return {
+            topic: answer
+            for topic, answer in answers.items()
+            if not _is(answer, KafkaError.UNKNOWN_TOPIC_OR_PART)
+        }
+
+    def _answer(self, future: Future[Any]) -> Any:
+        """The future's result, or its error where only that one topic does not exist."""
+        try:
+            return future.result()
+        except KafkaException as error:
+            if _is(error.args[0], KafkaError.UNKNOWN_TOPIC_OR_PART):
+                return error.args[0]
+            raise self._unreachable(error.args[0]) from error
+
+    def _offsets(
+        self, partitions: list[TopicPartition], which: OffsetSpec
+    ) -> dict[tuple[str, int], int | str]:
+        """Offset or error text by topic and partition; "latest" is the last stable offset."""
+        if not partitions:
+            return {}
+        futures = self._admin.list_offsets(
+            dict.fromkeys(partitions, which),
+            isolation_level=IsolationLevel.READ_COMMITTED,
+            request_timeout=ANSWER_SECONDS,
+        )
+        return {
+            (partition.topic, partition.partition): _offset(future)
+            for partition, future in futures.items()
+        }
+
+    def _assigned(self, starts: Mapping[Segment, int]) -> Consumer:
+        if self._consumer is None:
+            self._consumer = self._new(Consumer)
+        self._consumer.assign(
+            [
+                TopicPartition(segment.topic, segment.partition, start)
+                for segment, start in starts.items()
+            ]
+        )
+        return self._consumer
+
+    def _records(self, starts: Mapping[Segment, int]) -> Iterator[tuple[Segment, Message]]:
+        """Records up to the ends of the segments.
+
+        A range may end in a hole (an aborted transaction), so three things end it: its last offset,
+        a record behind it, and the end of the partition at or behind it.
+        """
+        consumer = self._assigned(starts)
+        reading = {(segment.topic, segment.partition): segment for segment in starts}
+        deadline = time.monotonic() + self._patience_seconds
+        while reading:
+            message = consumer.poll(0.5)
+            if message is None:
+                if time.monotonic() > deadline:
+                    raise self._silent(reading.values())
+                continue
+            place, offset, at_end = self._place(message)
+            segment = reading.get(place)
+            if segment is None:
+                continue  # was on its way when its partition was done
+            if not at_end and offset < segment.end:
+                yield segment, message
+            if offset >= (segment.end if at_end else segment.end - 1):
+                del reading[place]
+                consumer.incremental_unassign([TopicPartition(*place)])
+            deadline = time.monotonic() + self._patience_seconds
+
+    def _place(self, message: Message) -> tuple[tuple[str, int], int, bool]:
+        """Topic and partition, offset, and whether this is the partition's end, not a record."""
+        topic, partition, offset = message.topic(), message.partition(), message.offset()
+        error = message.error()
+        at_end = _is(error, KafkaError._PARTITION_EOF)  # noqa: SLF001 - the binding's public name
+        if error is not None and not at_end:
+            raise self._unreadable(f"{topic}[{partition}]", error)
+        if topic is None or partition is None or offset is None:
+            raise Transient(f"librdkafka gave a record without coordinates; {self._where()}")
+        return (topic, partition), offset, at_end
+
+    def _silent(self, segments: Iterable[Segment]) -> Transient:
+        waiting = ", ".join(map(str, segments))
+        return Transient(
+            f"nothing came from {waiting} for {self._patience_seconds:.0f} s; {self._where()}"
+        )
+
+    def _unreadable(self, place: str, error: KafkaError) -> Exception:
+        if _is(error, KafkaError._AUTO_OFFSET_RESET):  # noqa: SLF001 - the binding's public name
+            return Terminal(
+                f"{place}: retention deleted records between planning and landing; the next run "
+                "of this DAG records the gap and goes on behind it"
+            )
+        return Transient(f"{place} cannot be read: {error.str()}; {self._where()}")
+
+    def _unreachable(self, error: KafkaError) -> Exception:
+        self._admin.poll(0)  # hands over the complaints
+        if self._complaints.refused:
+            return Terminal(
+                f"Kafka refuses Airflow connection '{self.kafka_conn_id}': {self._where()}"
+            )
+        return Transient(f"Kafka does not answer ({error.str()}); {self._where()}")
+
+    def _where(self) -> str:
+        return (
+            f"broker {self._config['bootstrap.servers']} of Airflow connection "
+            f"'{self.kafka_conn_id}'{self._complaints}: check that it runs, that this worker may "
+            "reach it, and the connection's extra"
+        )
+
+
+class _Complaints:
+    """The last thing that librdkafka said went wrong, beside its general 'all brokers down'."""
+
+    def __init__(self) -> None:
+        self._last = ""
+        self.refused = False
+
+    def __call__(self, error: KafkaError) -> None:
+        if _is(error, KafkaError._ALL_BROKERS_DOWN):  # noqa: SLF001 - the binding's public name
+            return
+        self._last = error.str()
+        self.refused = _is(error, KafkaError._AUTHENTICATION)  # noqa: SLF001 - likewise
+
+    def __str__(self) -> str:
+        return f" ({self._last})" if self._last else ""
+
+
+def _is(error: object, code: int) -> bool:
+    return isinstance(error, KafkaError) and error.code() == code
+
+
+def _offset(future: Future[Any]) -> int | str:
+    try:
+        return int(future.result().offset)
+    except KafkaException as error:
+        return str(error.args[0].str())
+
+
+def _topic_id(topic: TopicDescription) -> str:
+    """The id as Kafka's own tools print it (URL-safe); the name where the broker has no ids."""
+    text = str(topic.topic_id).replace("+", "-").replace("/", "_")
+    return topic.name if text == _NO_TOPIC_ID else text
+
+
+def _size(message: Message) -> int:
+    parts: Iterable[bytes | None] = (message.key(), message.value())
+    headers = message.headers() or []
+    return (
+        _MESSAGE_OVERHEAD
+        + sum(len(part) for part in parts if part is not None)
+        + sum(len(name) + len(value or b"") for name, value in headers)
+    )

@@ -1,0 +1,104 @@
+"""The steps of one landing run, in their order: plan, land, and what to tell about it."""
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from airflow.configuration import conf
+
+from strandline.lake import SourceLake
+from strandline.segment import Limits, Segment, newcomers
+from strandline.segment import plan as plan_segments
+from strandline.source import Source
+from strandline_airflow.kafka import KafkaSegments
+from strandline_airflow.landing import LandingZone
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The segments of each task, and a line for everything that somebody should know."""
+
+    groups: tuple[tuple[Segment, ...], ...]
+    findings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What a run landed of one topic: `next_offsets` by partition."""
+
+    topic: str
+    rows: int
+    next_offsets: Mapping[int, int]
+
+
+def plan(source: Source, run_after: datetime) -> Planned:
+    """Decides what this run reads, and registers every partition before anything of it is landed.
+
+    Gaps are put on record under the run's time, so a retry still reports them.
+    """
+    zone = LandingZone(SourceLake(source.lake, source.name))
+    zone.ensure()
+    with _kafka(source) as kafka:
+        barrier = kafka.barrier(source.owns)
+    if not barrier.watermarks:
+        log.info("Kafka has no topic of %s yet (prefix '%s')", source.name, source.topic_prefix)
+    zone.register(newcomers(barrier.watermarks, zone.landed()))
+    limits = Limits(groups=min(source.max_segments, conf.getint("core", "max_map_length")))
+    planned = plan_segments(barrier.watermarks, zone.past_gaps(zone.landed()), limits)
+    gaps = zone.record_gaps(planned.gaps, run_after)
+    log.info(
+        "%d partitions: %d tasks are to land %d offsets, %d are left to the next run, %d gaps",
+        len(barrier.watermarks),
+        len(planned.groups),
+        sum(segment.end - segment.start for group in planned.groups for segment in group),
+        planned.carried_over,
+        len(gaps),
+    )
+    return Planned(planned.groups, (*map(_retention, gaps), *map(_no_leader, barrier.unanswered)))
+
+
+def land(source: Source, segments: Sequence[Segment], run_after: datetime) -> list[dict[str, Any]]:
+    """Lands the segments of one task; a line of progress for each, as JSON objects."""
+    zone = LandingZone(SourceLake(source.lake, source.name))
+    with _kafka(source) as kafka:
+        progress = zone.land(kafka, segments, run_after.date(), source.segment_bytes)
+        kafka.report_progress({(one.topic, one.partition): one.next_offset for one in progress})
+    return [asdict(one) for one in progress]
+
+
+def arrivals(progress: Iterable[Mapping[str, Any]]) -> tuple[Arrival, ...]:
+    """What arrived, topic by topic, from the progress of all tasks."""
+    rows: dict[str, int] = {}
+    next_offsets: dict[str, dict[int, int]] = {}
+    for one in progress:
+        topic = one["topic"]
+        rows[topic] = rows.get(topic, 0) + one["rows"]
+        next_offsets.setdefault(topic, {})[one["partition"]] = one["next_offset"]
+    return tuple(
+        Arrival(topic, count, next_offsets[topic]) for topic, count in sorted(rows.items()) if count
+    )
+
+
+def label(segments: Sequence[Segment]) -> str:
+    """What a task's segments are, short enough for its name."""
+    first, *others = map(str, segments)
+    return f"{first} and {len(others)} more" if others else first
+
+
+def _kafka(source: Source) -> KafkaSegments:
+    return KafkaSegments(source.kafka_connection, group=f"strandline.{source.name}")
+
+
+def _retention(gap: object) -> str:
+    return (
+        f"{gap}: Kafka's retention deleted them before they were landed. Their tables may miss "
+        "changes until the connector takes a new snapshot; land more often than Kafka forgets"
+    )
+
+
+def _no_leader(line: str) -> str:
+    return f"{line}: this partition did not answer, the others were landed"

@@ -1,0 +1,281 @@
+"""The landing zone of a source: raw records, the registry of partitions, and the gaps.
+
+The next offset of a partition is an application transaction of the landing table itself, under the
+id `topic_id/partition`: records and offset are one commit, so neither can be there without the
+other. The registry says which ids to ask for, because a log can only be asked for an id by name.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date, datetime
+
+import pyarrow as pa
+from confluent_kafka import Message
+from deltalake import DeltaTable
+
+from strandline.errors import Terminal
+from strandline.lake import SourceLake
+from strandline.segment import Gap, Landed, Segment
+from strandline_airflow.kafka import KafkaSegments
+from strandline_airflow.ledger import Claim, Ledger, Superseded
+
+log = logging.getLogger(__name__)
+
+# `timestamp` is Kafka's, in UTC: milliseconds there, microseconds in Delta, null where the record
+# has none. `timestamp_type` says who set it: 0 nobody, 1 the producer, 2 the broker.
+LANDING = pa.schema(
+    [
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("topic_id", pa.string(), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("timestamp", pa.timestamp("us", "UTC")),
+        pa.field("timestamp_type", pa.int32()),
+        pa.field("leader_epoch", pa.int32()),
+        pa.field("key", pa.binary()),
+        pa.field("value", pa.binary()),
+        pa.field(
+            "headers",
+            pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])),
+        ),
+        pa.field("landed_date", pa.date32(), nullable=False),
+    ]
+)
+PARTITIONS = pa.schema(
+    [
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("topic_id", pa.string(), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("first_offset", pa.int64(), nullable=False),
+    ]
+)
+GAPS = pa.schema(
+    [
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("topic_id", pa.string(), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("start", pa.int64(), nullable=False),
+        pa.field("end", pa.int64(), nullable=False),
+        pa.field("seen_at", pa.timestamp("us", "UTC"), nullable=False),
+    ]
+)
+
+# Bytes of raw records that wait for their turn as Python objects; the rest of a commit is Arrow.
+_SLICE_BYTES = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What became of one segment: everything before `next_offset` is landed.
+
+    `rows` counts its records; of what an earlier try had landed it counts the offsets.
+    """
+
+    topic: str
+    topic_id: str
+    partition: int
+    next_offset: int
+    rows: int
+
+
+class LandingZone:
+    """The three tables of a source that landing writes."""
+
+    def __init__(self, lake: SourceLake) -> None:
+        self._landing = Ledger(
+            lake.landing,
+            LANDING,
+            partition_by=("landed_date",),
+            # Statistics where readers filter, and none for the payload.
+            configuration=(
+                ("delta.dataSkippingStatsColumns", "topic,topic_id,partition,offset,timestamp"),
+            ),
+        )
+        self._partitions = Ledger(lake.partitions, PARTITIONS)
+        self._gaps = Ledger(lake.gaps, GAPS)
+
+    def ensure(self) -> None:
+        """Creates the tables that are missing."""
+        for ledger in (self._landing, self._partitions, self._gaps):
+            ledger.ensure()
+
+    def landed(self, landing_version: int | None = None) -> tuple[Landed, ...]:
+        """How far every registered partition is landed, at a version of the landing table."""
+        landing = self._landing.open(landing_version)
+        registry = self._partitions.open()
+        if landing is None or registry is None:
+            return ()
+        registered = [
+            Landed(**row, next_offset=row["first_offset"])
+            for row in self._partitions.rows(registry)
+        ]
+        return tuple(_moved_to(landing.transaction_version(_id(one)), one) for one in registered)
+
+    def version(self) -> int | None:
+        """The newest version of the landing table; None where nothing was ever landed."""
+        table = self._landing.open()
+        return None if table is None else table.version()
+
+    def register(self, newcomers: Sequence[Landed]) -> None:
+        """Adds partitions to the registry, once.
+
+        Raises `Superseded` where another run is adding the same ones.
+        """
+        table = self._partitions.ensure()
+        new = [one for one in newcomers if table.transaction_version(_id(one)) is None]
+        if not new:
+            return
+        rows = [
+            {name: value for name, value in asdict(one).items() if name in PARTITIONS.names}
+            for one in new
+        ]
+        claims = [Claim(_id(one), None, one.first_offset) for one in new]
+        self._partitions.append(table, pa.Table.from_pylist(rows, PARTITIONS), claims)
+
+    def past_gaps(self, landed: Iterable[Landed]) -> tuple[Landed, ...]:
+        """The same partitions, moved past the gaps that are on record already."""
+        table = self._gaps.ensure()
+        return tuple(_moved_to(table.transaction_version(_id(one)), one) for one in landed)
+
+    def record_gaps(self, gaps: Sequence[Gap], seen_at: datetime) -> tuple[Gap, ...]:
+        """Puts gaps on record, each once; returns all that the run of that time has recorded."""
+        table = self._gaps.ensure()
+        if gaps:
+            rows = [{**asdict(gap), "seen_at": seen_at} for gap in gaps]
+            claims = [Claim(_id(gap), table.transaction_version(_id(gap)), gap.end) for gap in gaps]
+            self._gaps.append(table, pa.Table.from_pylist(rows, GAPS), claims)
+        recorded = self._gaps.rows(table, seen_at=seen_at)
+        return tuple(
+            Gap(**{name: value for name, value in row.items() if name != "seen_at"})
+            for row in recorded
+        )
+
+    def land(
+        self, kafka: KafkaSegments, segments: Sequence[Segment], day: date, byte_budget: int
+    ) -> tuple[Progress, ...]:
+        """Lands the segments, each whole and once, whoever else is landing them too.
+
+        One commit holds about `byte_budget` bytes of records; `day` is the partition they go to.
+        """
+        while True:
+            run = _Run(self._landing, self._landing.ensure(), kafka, day, byte_budget)
+            try:
+                run.land(segments)
+            except Superseded as overtaken:
+                # Whoever overtook this pass has landed something of it: the next one is shorter.
+                log.info("%s", overtaken)
+                continue
+            return tuple(
+                Progress(one.topic, one.topic_id, one.partition, one.end, run.rows[one])
+                for one in segments
+            )
+
+
+@dataclass(slots=True)
+class _Run:
+    """One pass over the segments from one look at the table; commits as it goes.
+
+    `rows` counts what is landed of each segment. The next commit takes along `batches`, with
+    `pending` rows of each segment, which is `reached` up to that offset then.
+    """
+
+    ledger: Ledger
+    table: DeltaTable
+    kafka: KafkaSegments
+    day: date
+    byte_budget: int
+    rows: Counter[Segment] = field(default_factory=Counter)
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+    pending: Counter[Segment] = field(default_factory=Counter)
+    reached: dict[Segment, int] = field(default_factory=dict)
+
+    def land(self, segments: Sequence[Segment]) -> None:
+        seen = {segment: self.table.transaction_version(_id(segment)) for segment in segments}
+        starts = {segment: max(segment.start, seen[segment] or 0) for segment in segments}
+        self.rows.update({segment: starts[segment] - segment.start for segment in segments})
+        missing = {one: start for one, start in starts.items() if start < one.end}
+        for done in starts.keys() - missing.keys():
+            log.info("%s is landed already", done)
+        for chunk in self.kafka.consume(missing, min(_SLICE_BYTES, self.byte_budget)):
+            self._take(chunk)
+            if sum(batch.nbytes for batch in self.batches) >= self.byte_budget:
+                self._commit(seen)
+        # A range may end in a hole: all of it counts as landed, up to its end.
+        self.reached.update({one: one.end for one in missing if seen[one] != one.end})
+        self._commit(seen)
+
+    def _take(self, chunk: Mapping[Segment, Sequence[Message]]) -> None:
+        for segment, messages in chunk.items():
+            self.batches.append(_arrow(segment, messages, self.day))
+            self.pending[segment] += len(messages)
+            self.reached[segment] = (messages[-1].offset() or 0) + 1
+
+    def _commit(self, seen: dict[Segment, int | None]) -> None:
+        if not self.reached:
+            return
+        self._check_incarnations()
+        rows = pa.Table.from_batches(self.batches, LANDING)
+        claims = [Claim(_id(one), seen[one], offset) for one, offset in self.reached.items()]
+        self.ledger.append(self.table, rows, claims)
+        seen.update(self.reached)
+        self.rows += self.pending
+        log.info(
+            "Landed %d records, %d bytes, of %d partitions",
+            rows.num_rows,
+            rows.nbytes,
+            len(self.reached),
+        )
+        for done in (self.batches, self.reached, self.pending):
+            done.clear()
+
+    def _check_incarnations(self) -> None:
+        """A topic deleted and made again since the plan has the name, but not the records.
+
+        An id never comes back, so being there after the reading is having been there all the time.
+        """
+        ids = self.kafka.topic_ids({segment.topic for segment in self.reached})
+        for segment in self.reached:
+            if ids.get(segment.topic) != segment.topic_id:
+                raise Terminal(
+                    f"topic {segment.topic} is no longer the one with id {segment.topic_id} that "
+                    "this run planned: it was deleted or re-created; the next run of this DAG "
+                    "plans what is there then"
+                )
+
+
+def _arrow(segment: Segment, messages: Sequence[Message], day: date) -> pa.RecordBatch:
+    """The records column by column; key, value and headers are the bytes that Kafka had."""
+    count = len(messages)
+    stamps = [message.timestamp() for message in messages]
+    columns = {
+        "topic": [segment.topic] * count,
+        "topic_id": [segment.topic_id] * count,
+        "partition": [segment.partition] * count,
+        "offset": [message.offset() for message in messages],
+        "timestamp": [millis * 1000 if kind else None for kind, millis in stamps],
+        "timestamp_type": [kind for kind, _ in stamps],
+        "leader_epoch": [message.leader_epoch() for message in messages],
+        "key": [message.key() for message in messages],
+        "value": [message.value() for message in messages],
+        "headers": [_headers(message) for message in messages],
+        "landed_date": [day] * count,
+    }
+    arrays = [pa.array(columns[column.name], column.type) for column in LANDING]
+    return pa.RecordBatch.from_arrays(arrays, schema=LANDING)
+
+
+def _headers(message: Message) -> list[dict[str, object]]:
+    return [{"key": name, "value": value} for name, value in message.headers() or []]
+
+
+def _id(place: Segment | Landed | Gap) -> str:
+    """The application id of a partition in the logs of all three tables."""
+    return f"{place.topic_id}/{place.partition}"
+
+
+def _moved_to(offset: int | None, landed: Landed) -> Landed:
+    if offset is None or offset <= landed.next_offset:
+        return landed
+    return replace(landed, next_offset=offset)

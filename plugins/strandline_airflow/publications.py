@@ -1,0 +1,185 @@
+"""The publications of a source: per run one row for each table, in one commit.
+
+A row says which version of the table's history belongs to the run and how far its topic is applied;
+a table without news is carried forward, so the rows of one number are all the tables that belong
+together. Topics without rows have a row with `table` null, for their offsets.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from strandline.errors import Transient
+from strandline.lake import SourceLake
+from strandline.manifest import Manifest, OffsetRange
+from strandline.receipt import Counts, Receipt, TableReceipt
+from strandline_airflow.ledger import Claim, Ledger
+
+_COUNTS = tuple(Counts.__dataclass_fields__)
+
+PUBLICATIONS = pa.schema(
+    [
+        pa.field("number", pa.int64(), nullable=False),
+        pa.field("table", pa.string()),
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("history_version", pa.int64(), nullable=False),
+        pa.field("changed", pa.bool_(), nullable=False),
+        pa.field("applied", pa.string(), nullable=False),
+        *(pa.field(name, pa.int64(), nullable=False) for name in _COUNTS),
+        pa.field("orphaned_moves", pa.int64(), nullable=False),
+        pa.field("seconds", pa.float64(), nullable=False),
+        pa.field("error", pa.string()),
+        pa.field("planned_at", pa.string(), nullable=False),
+        pa.field("landing_version", pa.int64(), nullable=False),
+    ]
+)
+
+_ID = "publication"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """One row. `applied` maps topic id and partition to the next offset to apply."""
+
+    number: int
+    table: str | None
+    topic: str
+    planned_at: str
+    landing_version: int
+    applied: Mapping[str, Mapping[int, int]]
+    counts: Counts = field(default_factory=Counts)
+    history_version: int = -1
+    changed: bool = False
+    orphaned_moves: int = 0
+    seconds: float = 0.0
+    error: str | None = None
+
+    def to_row(self) -> dict[str, Any]:
+        """The row as `PUBLICATIONS` has it; `applied` is JSON."""
+        row = asdict(self)
+        counts = row.pop("counts")
+        return {**row, **counts, "applied": json.dumps(self.applied)}
+
+    @staticmethod
+    def from_row(row: Mapping[str, Any]) -> "Published":
+        """The row that `to_row` made."""
+        rest = {name: value for name, value in row.items() if name not in _COUNTS}
+        applied = {
+            topic_id: {int(partition): offset for partition, offset in offsets.items()}
+            for topic_id, offsets in json.loads(rest.pop("applied")).items()
+        }
+        counts = Counts(**{name: row[name] for name in _COUNTS})
+        return Published(**rest, applied=applied, counts=counts)
+
+
+class Publications:
+    """The publications of one source."""
+
+    def __init__(self, lake: SourceLake) -> None:
+        self._ledger = Ledger(lake.publications, PUBLICATIONS)
+
+    def last_number(self) -> int:
+        """The number of the last published run; 0 where there is none."""
+        table = self._ledger.open()
+        return 0 if table is None else table.transaction_version(_ID) or 0
+
+    def last(self) -> tuple[Published, ...]:
+        """The rows of the last published run."""
+        table = self._ledger.open()
+        number = None if table is None else table.transaction_version(_ID)
+        if table is None or number is None:
+            return ()
+        return tuple(map(Published.from_row, self._ledger.rows(table, number=number)))
+
+    def applied(self) -> dict[tuple[str, int], int]:
+        """The next offset to apply, by topic id and partition."""
+        return {
+            (topic_id, partition): offset
+            for row in self.last()
+            for topic_id, offsets in row.applied.items()
+            for partition, offset in offsets.items()
+        }
+
+    def publish(self, manifest: Manifest, receipt: Receipt) -> bool:
+        """Puts the run on record in one commit; False where it was there already.
+
+        Raises `Transient` where the run before it is not published.
+        """
+        table = self._ledger.ensure()
+        seen = table.transaction_version(_ID)
+        if (seen or 0) >= manifest.number:
+            return False
+        if (seen or 0) != manifest.number - 1:
+            raise Transient(
+                f"run {manifest.number} of {manifest.source} cannot be published: the last "
+                f"published one is {seen or 0}"
+            )
+        rows = [row.to_row() for row in published(manifest, receipt, self.last())]
+        claim = Claim(_ID, seen, manifest.number)
+        self._ledger.append(table, pa.Table.from_pylist(rows, PUBLICATIONS), [claim])
+        return True
+
+
+def published(
+    manifest: Manifest, receipt: Receipt, before: Iterable[Published]
+) -> tuple[Published, ...]:
+    """The rows of a run: what it did to its tables, and the others as they were `before`."""
+    rows = {row.topic: _carried(row, manifest) for row in before}
+    receipts = {one.table: one for one in receipt.tables}
+    for cut in manifest.tables:
+        old = rows.get(cut.topic) or _first(manifest, cut.table, cut.topic)
+        rows[cut.topic] = _applied(old, receipts.get(cut.table), cut.ranges)
+    for offsets in manifest.control:
+        old = rows.get(offsets.topic) or _first(manifest, None, offsets.topic)
+        rows[offsets.topic] = replace(old, applied=_advanced(old.applied, [offsets]))
+    return tuple(rows[topic] for topic in sorted(rows))
+
+
+def _first(manifest: Manifest, table: str | None, topic: str) -> Published:
+    return Published(
+        number=manifest.number,
+        table=table,
+        topic=topic,
+        planned_at=manifest.planned_at,
+        landing_version=manifest.landing_version,
+        applied={},
+    )
+
+
+def _carried(row: Published, manifest: Manifest) -> Published:
+    """The row of a table that had no news: its totals stand, nothing was counted in this run."""
+    totals = Counts(history_rows=row.counts.history_rows, current_rows=row.counts.current_rows)
+    first = _first(manifest, row.table, row.topic)
+    return replace(first, applied=row.applied, history_version=row.history_version, counts=totals)
+
+
+def _applied(
+    old: Published, receipt: TableReceipt | None, ranges: Iterable[OffsetRange]
+) -> Published:
+    """The row after the run; a table that failed stays where it was and says why."""
+    if receipt is None:
+        return replace(old, error="the run's receipt does not mention this table")
+    if receipt.error is not None:
+        return replace(old, error=receipt.error, seconds=receipt.seconds)
+    return replace(
+        old,
+        table=receipt.table,
+        applied=_advanced(old.applied, ranges),
+        counts=receipt.counts,
+        history_version=receipt.history_version,
+        changed=receipt.changed,
+        orphaned_moves=receipt.orphaned_moves,
+        seconds=receipt.seconds,
+    )
+
+
+def _advanced(
+    applied: Mapping[str, Mapping[int, int]], ranges: Iterable[OffsetRange]
+) -> dict[str, dict[int, int]]:
+    advanced = {topic_id: dict(offsets) for topic_id, offsets in applied.items()}
+    for offsets in ranges:
+        advanced.setdefault(offsets.topic_id, {})[offsets.partition] = offsets.end
+    return advanced

@@ -1,0 +1,191 @@
+#!/bin/sh
+# Sets up what the project runs on. Needs nothing but a POSIX shell and Python 3.11 or newer.
+#
+#   setup.sh python   makes .venv from the locked requirements.txt
+#   setup.sh java     prints the home of a Java 17 or 21, installing one where it may
+#   setup.sh jars     fetches Delta's jars once, through Spark's own package resolution
+#
+# Each step does nothing where its work is done. What goes wrong is said in one line that names
+# what to type. Only `java` writes to standard output, so that a caller can read it.
+set -eu
+
+# A fresh machine may not be able to resolve its own name, which Spark asks for.
+export SPARK_LOCAL_IP="${SPARK_LOCAL_IP:-127.0.0.1}"
+
+DELTA_PACKAGE="io.delta:delta-spark_4.2_2.13:4.4.0"
+VENV=".venv"
+LOG_DIR=".strandline/setup"
+
+say() { printf '%s\n' "$*" >&2; }
+
+stop() {
+    say "strandline: $*"
+    exit 1
+}
+
+# --- Debian packages -------------------------------------------------------------------------
+
+# Prints the words that make a command run as root; fails where this user may not.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        return 0
+    fi
+    command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null && printf 'sudo -n'
+}
+
+# Installs the first of the packages that this release of the system has.
+apt_install() {
+    command -v apt-get >/dev/null 2>&1 || return 1
+    root=$(as_root) || return 1
+    mkdir -p "$LOG_DIR"
+    # Root's words are split on purpose: they are two or none.
+    # shellcheck disable=SC2086
+    $root apt-get update >"$LOG_DIR/apt.log" 2>&1 || true # one broken list of many may not matter
+    for package in "$@"; do
+        say "installing $package with apt-get"
+        # shellcheck disable=SC2086
+        if $root env DEBIAN_FRONTEND=noninteractive apt-get install --yes \
+            --no-install-recommends "$package" >>"$LOG_DIR/apt.log" 2>&1; then
+            return 0
+        fi
+    done
+    return 1
+}
+
+# --- Python ----------------------------------------------------------------------------------
+
+is_new_enough() {
+    "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
+}
+
+# Debian splits venv's pip off into a package of its own.
+makes_venvs() {
+    "$1" -c 'import ensurepip, venv' 2>/dev/null
+}
+
+# Prints the Python to use: one that can make a venv, before one that cannot yet.
+find_python() {
+    lacking=""
+    for python in ${PYTHON:-python3.11 python3.12 python3.13 python3 python3.14}; do
+        is_new_enough "$python" || continue
+        if makes_venvs "$python"; then
+            command -v "$python"
+            return 0
+        fi
+        lacking="${lacking:-$python}"
+    done
+    [ -n "$lacking" ] && command -v "$lacking"
+}
+
+minor_version() {
+    "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])'
+}
+
+setup_python() {
+    if ! cmp -s requirements.txt "$VENV/.requirements"; then
+        make_venv
+        pip install --require-hashes -r requirements.txt
+        cp requirements.txt "$VENV/.requirements"
+    fi
+    if ! cmp -s pyproject.toml "$VENV/.project"; then
+        pip install --no-deps --no-build-isolation --editable .
+        cp pyproject.toml "$VENV/.project"
+    fi
+}
+
+# Always from nothing: pyspark and pyspark-client share files, and upgrading one guts the other.
+make_venv() {
+    python=$(find_python) ||
+        stop "Python 3.11 or newer is needed: install it, or name it with PYTHON=/path/to/python3"
+    if ! makes_venvs "$python"; then
+        package="python$(minor_version "$python")-venv"
+        apt_install "$package" && makes_venvs "$python" ||
+            stop "$python cannot make a venv; as root, type: apt-get install $package"
+    fi
+    say "making $VENV with $python and $(grep -c '^[a-z].*==' requirements.txt) locked packages:" \
+        "a minute or two, once"
+    "$python" -m venv --clear "$VENV"
+}
+
+pip() {
+    "$VENV/bin/python" -m pip --disable-pip-version-check --no-input --quiet "$@" ||
+        stop "pip could not install the locked packages; its reason stands above this line"
+}
+
+# --- Java ------------------------------------------------------------------------------------
+
+# Prints the home of a java binary where its version is one that Spark 4.2 is tested with. Java
+# itself is asked: a path on PATH may be a link or a shim.
+java_home_of() {
+    settings=$("$1" -XshowSettings:properties -version 2>&1) || return 1
+    case $(printf '%s\n' "$settings" | sed -n 's/^ *java\.specification\.version = //p') in
+        17 | 21) printf '%s\n' "$settings" | sed -n 's/^ *java\.home = //p' ;;
+        *) return 1 ;;
+    esac
+}
+
+find_java() {
+    for java in "${JAVA_HOME:+$JAVA_HOME/bin/java}" "$(command -v java || true)" \
+        "${JVM_DIR:-/usr/lib/jvm}"/*/bin/java; do
+        if [ -x "$java" ] && java_home_of "$java"; then
+            return 0
+        fi
+    done
+    return 1
+}
+
+setup_java() {
+    find_java && return 0
+    apt_install openjdk-17-jre-headless openjdk-21-jre-headless && find_java && return 0
+    stop "Java 17 or 21 is needed; as root, type: apt-get install openjdk-17-jre-headless" \
+        "(or openjdk-21-jre-headless), or set JAVA_HOME to one"
+}
+
+# --- Delta's jars ----------------------------------------------------------------------------
+
+setup_jars() {
+    stamp="$VENV/.jars"
+    if [ "$(cat "$stamp" 2>/dev/null)" = "$DELTA_PACKAGE" ]; then
+        return 0
+    fi
+    JAVA_HOME=$(setup_java)
+    export JAVA_HOME
+    mkdir -p "$LOG_DIR"
+    say "fetching $DELTA_PACKAGE through Spark, once"
+    resolve_jars || stop "$(explain_jars); the reason is in $LOG_DIR/jars.log"
+    printf '%s\n' "$DELTA_PACKAGE" >"$stamp"
+}
+
+# Starts Spark with the package on its list, which is what fetches it; shows each download.
+resolve_jars() {
+    failed="$LOG_DIR/jars.failed"
+    rm -f "$failed"
+    { "$VENV/bin/python" - "$DELTA_PACKAGE" 2>&1 <<'PYTHON' || touch "$failed"; } |
+import sys
+from pyspark.sql import SparkSession
+
+builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+builder.config("spark.jars.packages", sys.argv[1]).getOrCreate().stop()
+PYTHON
+        tee "$LOG_DIR/jars.log" | sed -n 's/^downloading \([^ ]*\).*/  \1/p' >&2
+    [ ! -e "$failed" ]
+}
+
+explain_jars() {
+    if grep -qi 'unresolved dependenc' "$LOG_DIR/jars.log"; then
+        printf '%s' "Maven Central did not give $DELTA_PACKAGE: check the network, or name a" \
+            " mirror in spark.jars.ivySettings"
+    else
+        printf '%s' "Spark did not start with $JAVA_HOME"
+    fi
+}
+
+# ---------------------------------------------------------------------------------------------
+
+cd "$(dirname "$0")"
+case "${1-}" in
+    python) setup_python ;;
+    java) setup_java ;;
+    jars) setup_jars ;;
+    *) stop "usage: setup.sh python | java | jars" ;;
+esac

@@ -1,0 +1,103 @@
+"""A source, its lake and its Kafka, all of them real; Airflow's own database where a DAG runs."""
+
+from contextlib import ExitStack
+from datetime import UTC, datetime
+
+import airflow_stage
+import pytest
+from strandline_airflow.kafka import KafkaSegments
+from strandline_airflow.landing import LandingZone
+
+from examples.embedded_kafka import EmbeddedKafka
+from strandline import source as source_file
+from strandline.lake import SourceLake
+from strandline.record import Coordinates, Record
+
+PREFIX = "shop"
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def airflow_database():
+    airflow_stage.initialise_database()
+
+
+@pytest.fixture
+def broker():
+    with EmbeddedKafka() as broker:
+        yield broker
+
+
+@pytest.fixture
+def connected(broker, monkeypatch):
+    """The broker, behind the Airflow connection `kafka_shop`."""
+    connection = airflow_stage.kafka_connection(broker.bootstrap)
+    monkeypatch.setenv("AIRFLOW_CONN_KAFKA_SHOP", connection)
+    return broker
+
+
+@pytest.fixture
+def source_path(tmp_path, monkeypatch):
+    """The file of source `shop`, alone in its folder."""
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    path = folder / "shop.toml"
+    path.write_text(
+        f'connector = "postgresql"\nlake = "{tmp_path / "lake"}"\n'
+        f'[kafka]\nconnection = "kafka_shop"\ntopic_prefix = "{PREFIX}"\n'
+    )
+    monkeypatch.setenv("STRANDLINE_SOURCES", str(folder))
+    return path
+
+
+@pytest.fixture
+def source(source_path):
+    return source_file.load(source_path)
+
+
+@pytest.fixture
+def lake(source):
+    return SourceLake(source.lake, source.name)
+
+
+@pytest.fixture
+def zone(lake):
+    zone = LandingZone(lake)
+    zone.ensure()
+    return zone
+
+
+@pytest.fixture
+def new_kafka(connected):
+    """Clients of the broker, as each task has its own."""
+    assert connected.bootstrap
+    with ExitStack() as clients:
+        yield lambda kind=KafkaSegments: clients.enter_context(
+            kind("kafka_shop", group="strandline.shop", patience_seconds=3)
+        )
+
+
+@pytest.fixture
+def kafka(new_kafka):
+    return new_kafka()
+
+
+@pytest.fixture
+def record():
+    """A record of topic `shop.t`, from few words."""
+
+    def build(number=0, partition=0, topic=f"{PREFIX}.t", **fields):
+        defaults = {"timestamp": 1_795_218_116_230, "key": b"k", "value": b"v"}
+        return Record(Coordinates(topic, partition, number), **{**defaults, **fields})
+
+    return build
+
+
+@pytest.fixture
+def records(record):
+    """So many records of one partition, each with its number as value."""
+
+    def build(count, **fields):
+        return [record(number, value=f"{number}".encode(), **fields) for number in range(count)]
+
+    return build

@@ -1,0 +1,154 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import airflow_stage
+import pytest
+from airflow.dag_processing.dagbag import DagBag
+from airflow.sdk.definitions.retry_policy import RetryAction
+from airflow.serialization.serialized_objects import DagSerialization
+from strandline_airflow.dag import load, pool_name, source_dags
+
+from strandline import source as source_file
+from strandline.errors import SpecError, Terminal, Transient
+
+DAGS = airflow_stage.PROJECT / "dags"
+HEAVY = ("pyspark", "delta", "confluent_kafka", "deltalake", "pyarrow", "pandas")
+
+LOAD_AND_TELL = """
+import sys
+from airflow.dag_processing.dagbag import DagBag
+bag = DagBag(sys.argv[1])
+assert bag.dags and not bag.import_errors, bag.import_errors
+print("loaded:", *sorted({name.split(".")[0] for name in sys.modules}))
+"""
+
+
+@pytest.fixture
+def folder(source_path):
+    """The folder of source files, with the valid `shop.toml` in it."""
+    return source_path.parent
+
+
+def add(folder, name, text):
+    (folder / f"{name}.toml").write_text(text)
+
+
+def bag():
+    return DagBag(DAGS)
+
+
+def steps(dag):
+    return [task.task_id for task in dag.topological_sort()]
+
+
+def test_parsing_the_dags_loads_none_of_the_heavy_packages(tmp_path):
+    told = subprocess.run(
+        [sys.executable, "-c", LOAD_AND_TELL, str(DAGS)],
+        env={**os.environ, "STRANDLINE_LAKE": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    loaded = told.rpartition("loaded:")[2].split()
+    assert "strandline_airflow" in loaded
+    assert [name for name in HEAVY if name in loaded] == []
+
+
+def test_the_source_files_of_the_project_are_right(monkeypatch, tmp_path):
+    monkeypatch.setenv("STRANDLINE_LAKE", str(tmp_path))
+    loaded = load(DAGS / "sources")
+    assert loaded.refused == ()
+    assert [source.name for source in loaded.sources] == ["mariadb_inventory", "postgres_inventory"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_source_has_a_landing_and_a_compaction_dag():
+    dags = bag().dags
+    assert sorted(dags) == ["compact__shop", "land__shop"]
+    assert steps(dags["land__shop"]) == ["plan", "land", "collect", "report"]
+    assert steps(dags["compact__shop"]) == ["plan", "compact", "publish", "report"]
+    assert {dag.max_active_runs for dag in dags.values()} == {1}
+    assert {dag.catchup for dag in dags.values()} == {False}
+
+
+@pytest.mark.usefixtures("folder")
+def test_dags_survive_serialisation():
+    for dag in bag().dags.values():
+        again = DagSerialization.deserialize_dag(DagSerialization.serialize_dag(dag))
+        assert again.task_ids == dag.task_ids
+
+
+def test_a_broken_source_file_is_an_import_error_and_disturbs_no_other(folder):
+    add(folder, "broken", 'connector = "postgresql"\nkafka = 3\n')
+    found = bag()
+    assert sorted(found.dags) == ["compact__shop", "land__shop"]
+    (text,) = found.import_errors.values()
+    assert [Path(file).name for file in found.import_errors] == ["strandline_refused.py"]
+    assert f"{folder}/broken.toml" in text
+
+
+def test_every_broken_source_file_is_named(folder):
+    add(folder, "one", "not toml")
+    add(folder, "two", 'connector = "clay tablets"\n')
+    (text,) = bag().import_errors.values()
+    assert f"{folder}/one.toml: not valid TOML" in text
+    assert f"{folder}/two.toml: top level: unknown connector 'clay tablets'" in text
+
+
+@pytest.mark.parametrize("key", ["land", "compact"])
+def test_a_schedule_that_is_no_cron_expression_is_refused_with_its_file(folder, key):
+    text = (folder / "shop.toml").read_text()
+    add(folder, "odd", f'{text}[schedule]\n{key} = "now and then"\n')
+    found = bag()
+    assert sorted(found.dags) == ["compact__shop", "land__shop"]
+    (error,) = found.import_errors.values()
+    assert f"{folder}/odd.toml: [schedule]: '{key}' must be a cron expression" in error
+    assert "not 'now and then'" in error
+
+
+def test_a_folder_that_is_not_there_is_an_import_error(monkeypatch, tmp_path):
+    monkeypatch.setenv("STRANDLINE_SOURCES", str(tmp_path / "nowhere"))
+    (text,) = bag().import_errors.values()
+    assert "no such folder" in text
+    assert "STRANDLINE_SOURCES" in text
+
+
+def test_one_source_file_makes_two_dags(source_path):
+    land, compact = source_dags(source_path)
+    assert (land.dag_id, compact.dag_id) == ("land__shop", "compact__shop")
+
+
+def test_a_source_file_that_is_not_right_says_so(source_path):
+    source_path.write_text("")
+    with pytest.raises(SpecError, match="'connector' is missing"):
+        source_dags(source_path)
+
+
+def test_compaction_waits_in_the_pool_of_its_source(source_path):
+    compact = source_dags(source_path)[1].get_task("compact")
+    assert compact.pool == pool_name(source_file.load(source_path)) == "strandline__shop"
+
+
+def test_a_terminal_error_is_not_retried_and_a_transient_one_is(source_path):
+    policy = source_dags(source_path)[0].get_task("plan").retry_policy
+    verdicts = {
+        kind: policy.evaluate(kind("why"), try_number=1, max_tries=2).action
+        for kind in (Terminal, SpecError, Transient, OSError)
+    }
+    assert verdicts == {
+        Terminal: RetryAction.FAIL,
+        SpecError: RetryAction.FAIL,
+        Transient: RetryAction.DEFAULT,
+        OSError: RetryAction.DEFAULT,
+    }
+
+
+def test_the_plugin_is_the_only_file_that_airflow_registers():
+    from airflow import plugins_manager  # noqa: PLC0415 - reads the plugins folder when asked
+
+    plugins, errors = plugins_manager._get_plugins()  # noqa: SLF001 - there is no public way
+    assert errors == {}
+    assert "strandline" in [plugin.name for plugin in plugins]
+    assert "ledger" not in sys.modules

@@ -1,0 +1,225 @@
+"""The DAGs as Airflow runs them, each task in its order, against a broker and a lake."""
+
+from functools import partial
+
+import pytest
+from airflow.models.asset import AssetDagRunQueue, AssetEvent
+from airflow.models.dag import DagModel
+from airflow.utils.session import create_session
+from deltalake import DeltaTable
+from strandline_airflow import land_run
+from strandline_airflow.dag import source_dags
+
+from strandline.segment import Limits
+
+pytestmark = pytest.mark.usefixtures("airflow_database")
+
+
+@pytest.fixture
+def land(source_path):
+    """Runs `land__shop` once."""
+    return source_dags(source_path)[0].test
+
+
+@pytest.fixture
+def compact(source_path):
+    """Runs `compact__shop` once."""
+    return source_dags(source_path)[1].test
+
+
+@pytest.fixture
+def landed(lake):
+    """The landed offsets by topic id and partition."""
+
+    def read():
+        rows = DeltaTable(lake.landing).to_pyarrow_table().to_pylist()
+        found = {}
+        for row in sorted(rows, key=lambda row: row["offset"]):
+            found.setdefault((row["topic_id"], row["partition"]), []).append(row["offset"])
+        return found
+
+    return read
+
+
+def states(run):
+    return {
+        task.task_id if task.map_index < 0 else f"{task.task_id}[{task.map_index}]": str(task.state)
+        for task in run.get_task_instances()
+    }
+
+
+def events(run):
+    """What the run told other DAGs: the extra of each event by asset."""
+    with create_session() as session:
+        found = session.query(AssetEvent).filter_by(
+            source_dag_id=run.dag_id, source_run_id=run.run_id
+        )
+        return {event.asset.name: event.extra for event in found}
+
+
+def test_what_arrived_is_landed_and_told(land, connected, records, landed):
+    connected.create_topic("shop.t", 2)
+    connected.replay([*records(5), *records(3, partition=1)])
+    run = land()
+    assert run.state == "success"
+    assert sorted(landed().values()) == [[0, 1, 2], [0, 1, 2, 3, 4]]
+    assert events(run) == {
+        "shop/landing/shop.t": {"rows": 8, "next_offsets": {"0": 5, "1": 3}},
+        "shop/landing": {"rows": 8, "topics": 1},
+    }
+
+
+def test_a_mapped_task_is_named_by_its_segments(land, connected, records):
+    connected.create_topic("shop.t", 2)
+    connected.replay([*records(5), *records(3, partition=1)])
+    (task,) = [task for task in land().get_task_instances() if task.task_id == "land"]
+    assert task.rendered_map_index == "shop.t[0] 0..5 and 1 more"
+
+
+def test_a_second_run_without_news_lands_nothing_and_tells_nobody(land, connected, records):
+    connected.create_topic("shop.t")
+    connected.replay(records(5))
+    land()
+    run = land()
+    assert states(run) == {
+        "plan": "success", "land": "skipped", "collect": "success", "report": "success"
+    }  # fmt: skip
+    assert events(run) == {}
+
+
+def test_a_topic_that_does_not_exist_yet_is_landed_once_it_does(land, connected, records, landed):
+    assert land().state == "success"
+    connected.create_topic("shop.t")
+    connected.replay(records(2))
+    assert land().state == "success"
+    assert list(landed().values()) == [[0, 1]]
+
+
+def test_what_arrived_wakes_the_compaction_of_its_source(land, connected, records):
+    land()  # makes the DAGs known to Airflow
+    with create_session() as session:
+        session.get(DagModel, "compact__shop").is_paused = False
+    connected.create_topic("shop.t")
+    connected.replay(records(2))
+    land()
+    with create_session() as session:
+        queued = session.query(AssetDagRunQueue).filter_by(target_dag_id="compact__shop").all()
+        assert [one.asset.name for one in queued] == ["shop/landing"]
+
+
+def test_heartbeats_are_landed_but_wake_nobody(land, connected, records, landed):
+    connected.create_topic("__debezium-heartbeat.shop")
+    connected.replay(records(2, topic="__debezium-heartbeat.shop"))
+    run = land()
+    assert list(landed().values()) == [[0, 1]]
+    assert events(run) == {}
+
+
+def test_records_lost_to_retention_are_recorded_and_reported_after_everything_landed(
+    land, connected, records, landed, lake
+):
+    connected.create_topic("shop.t")
+    connected.replay(records(3))
+    land()
+    connected.replay(records(7))
+    connected.delete_records("shop.t", 0, 6)
+    run = land()
+    assert run.state == "failed"
+    assert states(run) == {
+        "plan": "success", "land[0]": "success", "collect": "success", "report": "failed"
+    }  # fmt: skip
+    assert list(landed().values()) == [[0, 1, 2, 6, 7, 8, 9]]
+    assert "shop/landing" in events(run)
+    (gap,) = DeltaTable(lake.gaps).to_pyarrow_table().to_pylist()
+    assert (gap["topic"], gap["start"], gap["end"], gap["seen_at"]) == (
+        "shop.t", 3, 6, run.run_after
+    )  # fmt: skip
+
+
+def test_a_gap_is_reported_once(land, connected, records):
+    connected.create_topic("shop.t")
+    connected.replay(records(3))
+    land()
+    connected.replay(records(3))
+    connected.delete_records("shop.t", 0, 6)
+    assert land().state == "failed"
+    assert land().state == "success"
+
+
+def test_a_topic_created_again_is_landed_beside_its_old_self(
+    land, connected, records, landed, kafka
+):
+    connected.create_topic("shop.t")
+    old = kafka.topic_ids(["shop.t"])["shop.t"]
+    connected.replay(records(3))
+    land()
+    connected.delete_topic("shop.t")
+    connected.create_topic("shop.t")
+    new = kafka.topic_ids(["shop.t"])["shop.t"]
+    connected.replay(records(2))
+    assert land().state == "success"
+    assert landed() == {(old, 0): [0, 1, 2], (new, 0): [0, 1]}
+
+
+def test_a_task_that_fails_does_not_hide_what_the_others_landed(
+    land, connected, record, landed, monkeypatch
+):
+    for topic in ("shop.a", "shop.b"):
+        connected.create_topic(topic)
+        connected.replay([record(topic=topic)] * 5)
+    really_land = land_run.land
+
+    def after_retention(*arguments):
+        connected.delete_records("shop.b", 0, 3)
+        return really_land(*arguments)
+
+    monkeypatch.setattr(land_run, "Limits", partial(Limits, group_records=5))
+    monkeypatch.setattr(land_run, "land", after_retention)
+    run = land()
+    assert run.state == "failed"
+    assert states(run) == {
+        "plan": "success",
+        "land[0]": "success",
+        "land[1]": "failed",
+        "collect": "success",
+        "report": "upstream_failed",
+    }
+    assert list(landed().values()) == [[0, 1, 2, 3, 4]]
+    assert sorted(events(run)) == ["shop/landing", "shop/landing/shop.a"]
+
+
+def test_a_lake_that_cannot_be_written_fails_at_once_without_a_retry(land, connected, tmp_path):
+    connected.create_topic("shop.t")
+    (tmp_path / "lake").write_text("a file where the lake should be")
+    run = land()
+    assert run.state == "failed"
+    assert [task.try_number for task in run.get_task_instances() if task.task_id == "plan"] == [1]
+
+
+def test_a_missing_connection_fails_at_once_without_a_retry(land, capsys):
+    run = land()
+    assert run.state == "failed"
+    assert states(run) == {
+        "plan": "failed",
+        "land": "upstream_failed",
+        "collect": "success",
+        "report": "upstream_failed",
+    }
+    assert [task.try_number for task in run.get_task_instances() if task.task_id == "plan"] == [1]
+    assert "airflow connections add kafka_shop" in capsys.readouterr().out
+
+
+def test_a_compaction_without_news_starts_no_spark(compact):
+    run = compact()
+    assert run.state == "success"
+    assert states(run) == dict.fromkeys(("plan", "compact", "publish", "report"), "skipped")
+
+
+@pytest.mark.usefixtures("connected")
+def test_the_pools_of_the_dags_are_created_once(source_path):
+    from airflow.models.pool import Pool  # noqa: PLC0415 - the database comes first
+    from strandline_airflow import pools  # noqa: PLC0415
+
+    for _ in range(2):
+        assert pools.create(source_path.parent) == ["strandline__shop"]
+    assert Pool.get_pool("strandline__shop").slots == 1

@@ -1,0 +1,234 @@
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+import pytest
+from deltalake import DeltaTable
+from strandline_airflow.kafka import KafkaSegments
+from strandline_airflow.landing import LandingZone, Progress
+
+from examples.embedded_kafka import EmbeddedKafka
+from strandline.errors import Terminal
+from strandline.lake import SourceLake
+from strandline.record import Coordinates, Record
+from strandline.segment import Gap, Landed, Segment
+
+TOPIC = "shop.t"
+TODAY = date(2026, 11, 20)
+BUDGET = 1 << 20
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+@dataclass
+class Shop:
+    """Topic `shop.t` with two partitions, and its landing table."""
+
+    broker: EmbeddedKafka
+    lake: SourceLake
+    zone: LandingZone
+    kafka: KafkaSegments
+    topic_id: str
+
+    def segment(self, start, end, partition=0):
+        return Segment(TOPIC, self.topic_id, partition, start, end)
+
+    def land(self, *segments, kafka=None, budget=BUDGET):
+        return self.zone.land(kafka or self.kafka, segments, TODAY, budget)
+
+    def rows(self, *columns):
+        table = DeltaTable(self.lake.landing).to_pyarrow_table()
+        ordered = table.sort_by([("partition", "ascending"), ("offset", "ascending")])
+        return ordered.select(columns or ordered.column_names).to_pylist()
+
+    def offsets(self):
+        return [row["offset"] for row in self.rows("offset")]
+
+    def version(self):
+        return DeltaTable(self.lake.landing).version()
+
+    def next_offset(self, partition=0, version=None):
+        table = DeltaTable(self.lake.landing, version=version)
+        return table.transaction_version(f"{self.topic_id}/{partition}")
+
+
+@pytest.fixture
+def shop(connected, lake, zone, kafka):
+    connected.create_topic(TOPIC, 2)
+    return Shop(connected, lake, zone, kafka, kafka.topic_ids([TOPIC])[TOPIC])
+
+
+def test_a_record_is_landed_byte_for_byte(shop):
+    payload = bytes(range(256))
+    headers = (("h", b"\x00\xff"), ("h", b""), ("none", None))
+    written = Record(Coordinates(TOPIC, 1, 0), 1_795_218_116_230, b"\x00key", payload, headers)
+    shop.broker.replay([written])
+    shop.land(shop.segment(0, 1, partition=1))
+    assert shop.rows() == [
+        {
+            "topic": TOPIC,
+            "topic_id": shop.topic_id,
+            "partition": 1,
+            "offset": 0,
+            "timestamp": datetime(2026, 11, 20, 23, 41, 56, 230_000, tzinfo=UTC),
+            "timestamp_type": 1,
+            "leader_epoch": 0,
+            "key": b"\x00key",
+            "value": payload,
+            "headers": [{"key": name, "value": value} for name, value in headers],
+            "landed_date": TODAY,
+        }
+    ]
+
+
+def test_a_missing_key_or_value_is_null_and_an_empty_one_is_empty(shop, record):
+    shop.broker.replay([record(key=None, value=b""), record(key=b"", value=None)])
+    shop.land(shop.segment(0, 2))
+    assert [(row["key"], row["value"]) for row in shop.rows()] == [(None, b""), (b"", None)]
+
+
+def test_exactly_the_segment_is_landed(shop, records):
+    shop.broker.replay(records(10))
+    progress = shop.land(shop.segment(2, 7))
+    assert shop.offsets() == [2, 3, 4, 5, 6]
+    assert shop.next_offset() == 7
+    assert progress == (Progress(TOPIC, shop.topic_id, 0, next_offset=7, rows=5),)
+
+
+def test_landing_twice_changes_nothing(shop, records):
+    shop.broker.replay(records(10))
+    shop.land(shop.segment(0, 10))
+    version = shop.version()
+    shop.land(shop.segment(0, 10))
+    assert shop.offsets() == list(range(10))
+    assert shop.version() == version
+
+
+def test_a_retry_goes_on_where_the_first_try_died(shop, records):
+    shop.broker.replay(records(10))
+    shop.land(shop.segment(0, 4))
+    (progress,) = shop.land(shop.segment(0, 10))
+    assert shop.offsets() == list(range(10))
+    assert progress.rows == 10
+
+
+def test_a_zombie_with_a_stale_start_changes_nothing(shop, records):
+    shop.broker.replay(records(10))
+    shop.land(shop.segment(0, 10))
+    shop.land(shop.segment(3, 8))
+    assert shop.offsets() == list(range(10))
+    assert shop.next_offset() == 10
+
+
+def test_chunks_are_committed_in_order_with_their_offsets(shop, records):
+    shop.broker.replay(records(10))
+    shop.land(shop.segment(0, 10), budget=100)
+    reached = [shop.next_offset(version=version) for version in range(1, shop.version() + 1)]
+    assert len(reached) > 2
+    assert reached == sorted(reached)
+    assert reached[-1] == len(shop.rows()) == 10
+
+
+class Overtaken(KafkaSegments):
+    """A client whose task is overtaken by `other` once it has read its first records."""
+
+    other = staticmethod(lambda: None)
+
+    def consume(self, starts, byte_budget):
+        for chunk in super().consume(starts, byte_budget):
+            other, self.other = self.other, lambda: None
+            other()
+            yield chunk
+
+
+@pytest.mark.parametrize("budget", [100, BUDGET])
+def test_of_two_tasks_that_land_the_same_segment_one_gives_way(shop, new_kafka, records, budget):
+    shop.broker.replay(records(10))
+    slow = new_kafka(Overtaken)
+    slow.other = lambda: shop.land(shop.segment(0, 6))
+    shop.land(shop.segment(0, 10), kafka=slow, budget=budget)
+    assert shop.offsets() == list(range(10))
+
+
+def test_a_commit_between_two_own_ones_is_noticed_too(shop, new_kafka, records):
+    """The log alone would not refuse it: the second commit is made on top of the stranger's."""
+    shop.broker.replay([*records(10), *records(10, partition=1)])
+    slow = new_kafka(Overtaken)
+    slow.other = lambda: shop.land(shop.segment(0, 5, partition=1))
+    shop.land(shop.segment(0, 10), shop.segment(0, 10, partition=1), kafka=slow, budget=100)
+    assert shop.offsets() == [*range(10), *range(10)]
+
+
+def test_many_tasks_at_once_land_every_record_once(shop, new_kafka, records):
+    shop.broker.replay(records(200))
+    clients = [new_kafka() for _ in range(4)]
+    all_at_once(lambda client: shop.land(shop.segment(0, 200), kafka=client, budget=5000), clients)
+    assert shop.offsets() == list(range(200))
+
+
+def test_a_topic_created_again_since_the_plan_is_not_landed_under_its_old_id(shop, records):
+    shop.broker.delete_topic(TOPIC)
+    shop.broker.create_topic(TOPIC, 2)
+    shop.broker.replay(records(5))
+    with pytest.raises(Terminal, match=f"no longer the one with id {shop.topic_id}.*next run"):
+        shop.land(shop.segment(0, 5))
+    assert shop.rows() == []
+
+
+def test_the_offset_survives_a_checkpoint_of_the_log(shop, records):
+    shop.broker.replay(records(3))
+    shop.land(shop.segment(0, 3))
+    DeltaTable(shop.lake.landing).create_checkpoint()
+    assert shop.next_offset() == 3
+
+
+def test_a_registered_partition_is_landed_from_its_first_offset(zone):
+    zone.register([Landed(TOPIC, "id", 0, 5, 5)])
+    assert zone.landed() == (Landed(TOPIC, "id", 0, 5, 5),)
+
+
+def test_registering_twice_keeps_the_first_offset(zone):
+    zone.register([Landed(TOPIC, "id", 0, 5, 5)])
+    zone.register([Landed(TOPIC, "id", 0, 9, 9), Landed(TOPIC, "id", 1, 0, 0)])
+    assert set(zone.landed()) == {Landed(TOPIC, "id", 0, 5, 5), Landed(TOPIC, "id", 1, 0, 0)}
+
+
+def test_how_far_a_partition_is_landed_can_be_asked_of_an_old_version(shop, records):
+    shop.broker.replay(records(8))
+    shop.zone.register([Landed(TOPIC, shop.topic_id, 0, 0, 0)])
+    shop.land(shop.segment(0, 3))
+    pinned = shop.zone.version()
+    shop.land(shop.segment(3, 8))
+    assert [state.next_offset for state in shop.zone.landed(pinned)] == [3]
+    assert [state.next_offset for state in shop.zone.landed()] == [8]
+
+
+def test_a_gap_is_recorded_once_and_the_next_plan_goes_on_behind_it(zone):
+    gap = Gap(TOPIC, "id", 0, 5, 9)
+    assert zone.record_gaps([gap], NOON) == (gap,)
+    (moved,) = zone.past_gaps([Landed(TOPIC, "id", 0, 0, 5)])
+    assert moved.next_offset == 9
+
+
+def test_a_retry_of_the_run_that_recorded_a_gap_still_knows_it(zone):
+    gap = Gap(TOPIC, "id", 0, 5, 9)
+    zone.record_gaps([gap], NOON)
+    assert zone.record_gaps([], NOON) == (gap,)
+    assert zone.record_gaps([], NOON.replace(hour=13)) == ()
+
+
+def test_a_lake_that_cannot_be_written_is_named_with_a_remedy(lake, tmp_path):
+    (tmp_path / "lake").write_text("a file where the lake should be")
+    with pytest.raises(Terminal, match=rf"{lake.landing}: .*STRANDLINE_LAKE"):
+        LandingZone(lake).ensure()
+
+
+def test_two_runs_may_create_the_tables_at_once(lake):
+    all_at_once(lambda _: LandingZone(lake).ensure(), range(4))
+    assert DeltaTable(lake.landing).version() == 0
+
+
+def all_at_once(work, items):
+    """Runs the work for every item in a thread of its own; raises what one of them raised."""
+    items = list(items)
+    with ThreadPoolExecutor(len(items)) as threads:
+        list(threads.map(work, items))

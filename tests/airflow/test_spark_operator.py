@@ -1,0 +1,151 @@
+import hashlib
+import os
+import subprocess
+import sys
+import zipfile
+from itertools import pairwise
+from pathlib import Path
+
+import airflow_stage
+import pytest
+from airflow.sdk.exceptions import AirflowException
+from strandline_airflow import operators
+from strandline_airflow.operators import StrandlineSparkOperator, pack
+
+from strandline.errors import Terminal
+
+WRAPPER = Path(operators.__file__).with_name("bin") / "spark-submit"
+
+
+@pytest.fixture
+def operator(source):
+    return StrandlineSparkOperator(task_id="compact", source=source, app="compact.py")
+
+
+def test_it_submits_the_application_of_this_checkout(operator):
+    assert operator.application == str(airflow_stage.PROJECT / "spark_apps" / "compact.py")
+    assert Path(operator.application).is_file()
+
+
+def test_the_source_overrides_the_defaults_of_spark(source_path):
+    from strandline import source as source_file  # noqa: PLC0415
+
+    text = source_path.read_text()
+    source_path.write_text(f'{text}[spark.conf]\n"spark.driver.memory" = "7g"\n')
+    source = source_file.load(source_path)
+    conf = StrandlineSparkOperator(task_id="c", source=source, app="compact.py").conf
+    assert conf["spark.driver.memory"] == "7g"
+    assert conf["spark.sql.session.timeZone"] == "UTC"
+
+
+def test_a_worker_without_java_is_told_what_to_install(operator, monkeypatch, tmp_path):
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(Terminal, match=r"install Java 17 or 21.*or set JAVA_HOME"):
+        operator.execute({})
+
+
+def test_a_java_home_without_java_is_named(operator, monkeypatch, tmp_path):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(Terminal, match=f"JAVA_HOME is {tmp_path}, but"):
+        operator.execute({})
+
+
+@pytest.mark.parametrize("connection", [None, "spark://local[*]", '{"conn_type": "spark"}'])
+def test_a_spark_connection_without_a_master_is_not_taken_for_yarn(
+    operator, monkeypatch, connection
+):
+    monkeypatch.delenv("AIRFLOW_CONN_SPARK_DEFAULT")
+    if connection is not None:
+        monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", connection)
+    with pytest.raises(Terminal, match=r"'spark_default'.*airflow connections add spark_default"):
+        operator.execute({})
+
+
+@pytest.mark.usefixtures("airflow_database")
+def test_spark_submit_is_told_master_code_and_manifest_and_where_to_listen(operator, tmp_path):
+    told = submit(operator, tmp_path, 'printf "%s\\n" "$@"; exit 0').splitlines()
+    options = dict(pairwise(told))
+    assert options["--master"] == "local[*]"
+    assert options["--packages"] == operators.DELTA_PACKAGE
+    assert options["--manifest"] == "/lake/manifest.json"
+    assert options["--py-files"].endswith(".zip")
+    assert {"spark.driver.bindAddress=127.0.0.1", "spark.driver.host=127.0.0.1"} <= set(told)
+
+
+@pytest.mark.usefixtures("airflow_database")
+def test_spark_that_fails_fails_the_task(operator, tmp_path):
+    with pytest.raises(AirflowException, match="Cannot execute"):
+        submit(operator, tmp_path, "exit 3")
+
+
+def submit(operator, folder, text):
+    """Runs the operator, with a script in the place of Spark; what the script printed."""
+    printed = folder / "printed"
+    operator.application_args = ["--manifest", "/lake/manifest.json"]
+    operator.env_vars = {
+        "STRANDLINE_SPARK_SUBMIT": script(folder, f"exec >{printed}\n{text}"),
+    }
+    operator.execute({})
+    return printed.read_text()
+
+
+def test_the_archive_holds_the_core_and_the_spark_wing_only(tmp_path):
+    names = zipfile.ZipFile(pack(tmp_path / "code.zip")).namelist()
+    assert {"strandline/manifest.py", "strandline_spark/__init__.py"} <= set(names)
+    assert {name.split("/")[0] for name in names} == {"strandline", "strandline_spark"}
+
+
+def test_the_archive_is_the_same_to_the_byte_every_time(tmp_path):
+    first, second = (
+        hashlib.sha256(pack(tmp_path / name).read_bytes()).hexdigest() for name in ("a", "b")
+    )
+    assert first == second
+
+
+def test_the_core_is_imported_from_the_archive(tmp_path):
+    archive = str(pack(tmp_path / "code.zip"))
+    code = "import sys; sys.path[:0] = sys.argv[1:]; import strandline.cut as m; print(m.__file__)"
+    told = subprocess.check_output([sys.executable, "-I", "-c", code, archive], text=True)
+    assert told.startswith(archive)
+
+
+def test_the_wrapper_hands_its_arguments_on_as_they_are(tmp_path):
+    submit = script(tmp_path, 'printf "%s\\n" "$@"')
+    told = subprocess.run(
+        [WRAPPER, "--master", "local[*]", "a b", "$HOME"],
+        env={**os.environ, "STRANDLINE_SPARK_SUBMIT": submit},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.splitlines() == ["--master", "local[*]", "a b", "$HOME"]
+
+
+PARENT = """
+import os, subprocess, sys, time
+subprocess.Popen(sys.argv[1:])
+os.close(1)
+time.sleep(600)
+"""
+
+
+def test_spark_dies_with_the_task_that_started_it(tmp_path):
+    """The output ends when nobody can write to it any more, neither the task nor its Spark."""
+    submit = script(tmp_path, "echo started; exec sleep 600")
+    task = subprocess.Popen(
+        [sys.executable, "-c", PARENT, WRAPPER],
+        env={**os.environ, "STRANDLINE_SPARK_SUBMIT": submit},
+        stdout=subprocess.PIPE,
+    )
+    with task:
+        assert task.stdout.readline() == b"started\n"
+        task.kill()
+        assert task.stdout.read() == b""
+
+
+def script(folder, text):
+    path = folder / "submit"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
