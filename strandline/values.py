@@ -91,7 +91,9 @@ def _base64(value: Any, of: ColumnType) -> object:
         return data
     if not data:
         raise UnfitError("an empty decimal")
-    number = Decimal(int.from_bytes(data, "big", signed=True)).scaleb(-of.scale)
+    unscaled = Decimal(int.from_bytes(data, "big", signed=True)).as_tuple()
+    # From its digits: arithmetic would round to the context's 28.
+    number = Decimal((unscaled.sign, unscaled.digits, -of.scale))
     return _fitted(number, of) if of.kind is Kind.DECIMAL else format(number, "f")
 
 

@@ -5,6 +5,7 @@ A table that fails does not hold the others; the receipt says what happened to e
 
 import logging
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from py4j.protocol import Py4JJavaError
@@ -35,6 +36,15 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
     "spark.sql.ansi.enabled": "true",
+    # Inferring filters from wide rows costs planning time and finds nothing here.
+    "spark.sql.constraintPropagation.enabled": "false",
+}
+
+# Below this many records compiling the stages takes longer than interpreting them.
+SMALL = 50_000
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
 
@@ -59,7 +69,9 @@ def _table(spark: SparkSession, manifest: Manifest, cut: TableCut) -> TableRecei
     began = time.monotonic()
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", cut.table)
     try:
-        return TableRun(session(spark), manifest, cut).compact()
+        small = sum(offsets.end - offsets.start for offsets in cut.ranges) < SMALL
+        settings = {**SETTINGS, **(INTERPRETED if small else {})}
+        return TableRun(session(spark, settings), manifest, cut).compact()
     except (StrandlineError, PySparkException, Py4JJavaError) as error:
         log.exception("%s: not applied", cut.table)
         return TableReceipt(
@@ -72,10 +84,10 @@ def _table(spark: SparkSession, manifest: Manifest, cut: TableCut) -> TableRecei
         )
 
 
-def session(spark: SparkSession) -> SparkSession:
+def session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
     """A session of its own: settings of one table's commit must not reach another's."""
     own = spark.newSession()
-    for name, value in SETTINGS.items():
+    for name, value in settings.items():
         own.conf.set(name, value)
     return own
 

@@ -53,18 +53,24 @@ class Shape:
 
 
 def parsed(landed: DataFrame) -> DataFrame:
-    """Landed records with texts and schemas split off; still one row per record."""
-    value, key = F.col("value").cast("string"), F.col("key").cast("string")
-    value_schema, value_payload = documents.split(value)
-    key_schema, key_payload = documents.split(key)
-    return landed.select(
-        "*",
-        value_schema.alias("value_schema"),
-        value_payload.alias("value_payload"),
-        key_schema.alias("key_schema"),
-        key_payload.alias("key_payload"),
-        documents.schema_id(value_schema, key_schema).alias("schema_id"),
+    """Landed records with texts and schemas split off; still one row per record.
+
+    Here and in `decode` every step names its results: an expression that stood in many places
+    would be copied into all of them, and planning would cost more than the work.
+    """
+    texts = landed.withColumns(
+        {"value_text": F.col("value").cast("string"), "key_text": F.col("key").cast("string")}
     )
+    value_schema, value_payload = documents.split(F.col("value_text"))
+    key_schema, key_payload = documents.split(F.col("key_text"))
+    return texts.withColumns(
+        {
+            "value_schema": value_schema,
+            "value_payload": value_payload,
+            "key_schema": key_schema,
+            "key_payload": key_payload,
+        }
+    ).withColumn("schema_id", documents.schema_id(F.col("value_schema"), F.col("key_schema")))
 
 
 def shape(schemas: Mapping[int, SchemaPair]) -> Shape:
@@ -81,26 +87,51 @@ def shape(schemas: Mapping[int, SchemaPair]) -> Shape:
 
 def decode(records: DataFrame, table: Shape, connector: Connector, run: int) -> DataFrame:
     """Every record with `_class`, `_reason`, `_detail` and the columns of the changes table."""
-    documents_parsed = records.withColumn(
-        "v", F.from_json("value_payload", _envelope(table, connector), _STRICT)
-    ).withColumn("k", _key_cells(F.col("key_payload"), table))
-    typed = documents_parsed.select(
-        "*",
-        *(_typed(column, types).alias(_cell(column)) for column, types in table.columns.items()),
-        _canonical(F.col("k"), table).alias("_key"),
-        _moved(NEW_KEY, Op.DELETE, table).alias("_moved_to"),
-        _moved(OLD_KEY, Op.CREATE, table).alias("_moved_from"),
-        connector.major(F.col("v.source")).alias("_major"),
-        _op().alias("_op"),
+    steps: Sequence[Mapping[str, Column]] = (
+        {
+            "v": F.from_json("value_payload", _envelope(table, connector), _STRICT),
+            "k": _key_cells(F.col("key_payload"), table),
+            "new_text": _header(NEW_KEY),
+            "old_text": _header(OLD_KEY),
+        },
+        {
+            "_op": _op(),
+            "_major": connector.major(F.col("v.source")),
+            "_broken": F.col("v").isNull() | F.col("v._corrupt").isNotNull(),
+            "new_payload": documents.split(F.col("new_text"))[1],
+            "old_payload": documents.split(F.col("old_text"))[1],
+            **{_raw_name(name): _sent(name) for name in table.names},
+        },
+        {
+            "loose": F.when(F.col("_broken"), _loosely(F.col("value_payload"))),
+            "new_cells": _key_cells(F.col("new_payload"), table),
+            "old_cells": _key_cells(F.col("old_payload"), table),
+            **{_ready_name(name): _ready(name, types) for name, types in table.columns.items()},
+        },
+        {
+            "_key": _canonical(F.col("k"), table),
+            "_moved_to": F.when(F.col("_op") == "d", _canonical(F.col("new_cells"), table)),
+            "_moved_from": F.when(F.col("_op") == "c", _canonical(F.col("old_cells"), table)),
+            **{_cell(name): _typed(name, types) for name, types in table.columns.items()},
+        },
+        {"_reason": _reason(table, connector)},
+        {"_class": _class(), "_detail": _detail(table)},
     )
-    reason = _reason(table, connector)
-    judged = typed.withColumn("_reason", reason).withColumn("_class", _class())
+    judged = reduce(lambda frame, step: frame.withColumns(dict(step)), steps, records)
     return judged.select(
         "topic", "topic_id", "partition", "offset", "timestamp", "key", "value", "headers",
-        "_class", "_reason", _detail(table).alias("_detail"),
+        "_class", "_reason", "_detail",
         *(F.col(_cell(column)).alias(column) for column in table.names),
         *_meta(table, connector, run),
     )  # fmt: skip
+
+
+def _raw_name(column: str) -> str:
+    return f"raw:{column}"
+
+
+def _ready_name(column: str) -> str:
+    return f"ready:{column}"
 
 
 def _cell(column: str) -> str:
@@ -151,19 +182,33 @@ def _canonical(cells: Column, table: Shape) -> Column:
     return cases
 
 
-def _moved(header: str, op: Op, table: Shape) -> Column:
-    """The other key of a move, from the last header of that name; NULL where there is none."""
-    found = F.filter(F.col("headers"), lambda h: h["key"] == header)
-    text = F.try_element_at(found, F.lit(-1))["value"].cast("string")
-    _, payload = documents.split(text)
-    return F.when(F.col("v.op") == op.value, _canonical(_key_cells(payload, table), table))
+def _header(name: str) -> Column:
+    """The text of the last header of that name."""
+    found = F.filter(F.col("headers"), lambda header: header["key"] == name)
+    return F.try_element_at(found, F.lit(-1))["value"].cast("string")
+
+
+def _sent(column: str) -> Column:
+    """The cell as the envelope has it; NULL also where only a placeholder was sent."""
+    return F.when(~_unset(column), F.col("v.after").getField(column))
+
+
+def _unset(column: str) -> Column:
+    cell = F.col("v.after").getField(column)
+    return F.coalesce(cell.isin(*sorted(UNAVAILABLE)), F.lit(False))
+
+
+def _ready(column: str, types: Mapping[int, ColumnType]) -> Column:
+    """The cell after the first step of its decoder, where it has one type only."""
+    raw, distinct = F.col(_raw_name(column)), set(types.values())
+    return values.prepare(raw, distinct.pop()) if len(distinct) == 1 else raw
 
 
 def _typed(column: str, types: Mapping[int, ColumnType]) -> Column:
-    raw = F.when(~_unset(column), _raw(column))
+    raw = F.col(_raw_name(column))
     distinct = set(types.values())
     if len(distinct) == 1:
-        return values.decode(raw, next(iter(distinct)))
+        return values.finish(F.col(_ready_name(column)), next(iter(distinct)))
     target = _common(column, list(distinct))
     cases = F.lit(None).cast(target.spark)
     for number, of in types.items():
@@ -182,14 +227,6 @@ def _common(column: str, types: Sequence[ColumnType]) -> ColumnType:
     )
 
 
-def _raw(column: str) -> Column:
-    return F.col("v.after").getField(column)
-
-
-def _unset(column: str) -> Column:
-    return F.coalesce(_raw(column).isin(*sorted(UNAVAILABLE)), F.lit(False))
-
-
 def _snapshot() -> Column:
     return ~F.coalesce(F.col("v.source.snapshot"), F.lit("false")).isin("false", "null")
 
@@ -203,8 +240,7 @@ def _op() -> Column:
 
 def _reason(table: Shape, connector: Connector) -> Column:
     """Why a record cannot be decoded, in the interpreter's order; NULL where it can."""
-    op, v = F.col("_op"), F.col("v")
-    broken = v["_corrupt"].isNotNull() | v.isNull()
+    op, v, broken = F.col("_op"), F.col("v"), F.col("_broken")
     has_op = v["op"].isNotNull()
     known = op.isin(*(each.value for each in Op), "m")
     source_gone = v["source"].isNull()
@@ -212,12 +248,9 @@ def _reason(table: Shape, connector: Connector) -> Column:
     row = op.isin("c", "u", "r", "d")
     image = op.isin("c", "u", "r")
     unplaced = F.col("_major").isNull()
-    unfit = [
-        _raw(column).isNotNull() & ~_unset(column) & F.col(_cell(column)).isNull()
-        for column in table.names
-    ]
+    unfit = [_unfit(column) for column in table.names]
     value_reason = (
-        F.when(~F.is_valid_utf8(F.col("value").cast("string")), "invalid_utf8")
+        F.when(~F.is_valid_utf8("value_text"), "invalid_utf8")
         .when(broken, _broken_reason())
         .when(~has_op & ~_is_control(), "not_an_envelope")
         .when(~has_op | (op == "m"), F.lit(None))
@@ -239,22 +272,33 @@ def _reason(table: Shape, connector: Connector) -> Column:
     )
 
 
+def _unfit(column: str) -> Column:
+    return F.col(_raw_name(column)).isNotNull() & F.col(_cell(column)).isNull()
+
+
+def _loosely(payload: Column) -> Column:
+    """A document that is no envelope, read part by part to say which part is wrong."""
+    parts = "op STRING, source STRING, after STRING, _corrupt STRING"
+    return F.struct(
+        F.from_json(payload, parts, _STRICT).alias("parts"),
+        F.try_parse_json(payload).isNotNull().alias("valid"),
+    )
+
+
 def _broken_reason() -> Column:
     """Not JSON at all, or JSON whose parts are of another form than an envelope's."""
-    payload = F.col("value_payload")
-    loose = F.from_json(payload, "op STRING, source STRING, after STRING, _corrupt STRING", _STRICT)
-    valid = F.try_parse_json(payload).isNotNull()
+    parts = F.col("loose.parts")
     return (
-        F.when(~valid, "invalid_json")
-        .when(loose["_corrupt"].isNotNull() | loose["op"].isNull(), "not_an_envelope")
-        .when(~loose["op"].isin(*(each.value for each in Op)), "unknown_op")
-        .when(~loose["source"].startswith("{") | loose["source"].isNull(), "no_source")
+        F.when(~F.col("loose.valid"), "invalid_json")
+        .when(parts["_corrupt"].isNotNull() | parts["op"].isNull(), "not_an_envelope")
+        .when(~parts["op"].isin(*(each.value for each in Op)), "unknown_op")
+        .when(~parts["source"].startswith("{") | parts["source"].isNull(), "no_source")
         .otherwise("no_image")
     )
 
 
 def _key_reason() -> Column:
-    text = F.col("key").cast("string")
+    text = F.col("key_text")
     return (
         F.when(F.col("key").isNull(), "no_key")
         .when(~F.is_valid_utf8(text), "invalid_utf8")
@@ -306,9 +350,8 @@ def _detail(table: Shape) -> Column:
         detail = F.when(reason == name, sentence).otherwise(detail)
     unfit = F.lit("the key")
     for column, types in table.columns.items():
-        bad = _raw(column).isNotNull() & ~_unset(column) & F.col(_cell(column)).isNull()
         spark = next(iter(types.values())).spark
-        unfit = F.when(bad, F.lit(f"after.{column} is no {spark}")).otherwise(unfit)
+        unfit = F.when(_unfit(column), F.lit(f"after.{column} is no {spark}")).otherwise(unfit)
     op, stranger = F.col("v.op"), F.col("v.source.connector")
     return (
         F.when(reason == "unknown_op", F.format_string("op is '%s'", op))
@@ -374,9 +417,10 @@ def _time(connector: Connector) -> tuple[Column, Column, Column]:
 
 def _identity(table: Shape, connector: Connector) -> Column:
     v = F.col("v")
+    cells = [v["after"].getField(column) for column in table.names]
     parts = [
         *connector.identity(v["source"]), F.col("_op"), F.col("_moved_to"), F.col("_moved_from"),
-        v["before"], *(_raw(column) for column in table.names),
+        v["before"], *cells,
     ]  # fmt: skip
     return F.xxhash64(*(F.coalesce(part, F.lit(_NOTHING)) for part in parts))
 

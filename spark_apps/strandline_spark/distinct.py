@@ -4,7 +4,7 @@ Input are deliveries as the changes table holds them. A key's deliveries have to
 all newer than anything that was applied for the key.
 """
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from strandline.change import ENDS, Op
@@ -25,7 +25,19 @@ def major(seq: Column) -> Column:
 
 def distinct_changes(deliveries: DataFrame) -> DataFrame:
     """First deliveries, and tombstones that delete something, in their place."""
-    return _first_deliveries(_bound_tombstones(deliveries))
+    numbered = _numbered(_bound_tombstones(deliveries))
+    # A lone tombstone is itself repeated where the record after it is (ordering-notes §9, A9).
+    repeated = (F.col("_op") == Op.TOMBSTONE.value) & (F.lead("_delivery").over(_raw()) > 1)
+    return (
+        numbered.withColumn("_repeated", F.coalesce(repeated, F.lit(False)))
+        .where((F.col("_delivery") == 1) & ~F.col("_repeated"))
+        .drop("_delivery", "_repeated")
+    )
+
+
+def _raw() -> WindowSpec:
+    """The records of a key as they lie in their partition."""
+    return Window.partitionBy("_key", "_topic_id", "_partition").orderBy("_offset")
 
 
 def distinct_fences(deliveries: DataFrame) -> DataFrame:
@@ -38,7 +50,7 @@ def distinct_fences(deliveries: DataFrame) -> DataFrame:
 
 def _bound_tombstones(deliveries: DataFrame) -> DataFrame:
     """Drops each tombstone whose key's record before it in the raw partition ended the row."""
-    raw = Window.partitionBy("_key", "_topic_id", "_partition").orderBy("_offset")
+    raw = _raw()
     before = raw.rowsBetween(Window.unboundedPreceding, -1)
     tombstone = F.col("_op") == Op.TOMBSTONE.value
     high = F.coalesce(F.max(major(F.col("_seq"))).over(before), F.lit(EPOCH))
@@ -52,12 +64,9 @@ def _bound_tombstones(deliveries: DataFrame) -> DataFrame:
     )
 
 
-def _first_deliveries(deliveries: DataFrame) -> DataFrame:
+def _numbered(deliveries: DataFrame) -> DataFrame:
+    """Adds `_delivery`: which delivery of its change a row is."""
     # A lone tombstone is its own first delivery: it has no identity but its coordinates.
     own = F.when(F.col("_op") == Op.TOMBSTONE.value, F.struct("_partition", "_offset"))
     same = Window.partitionBy("_key", "_identity", own).orderBy("_offset", "_partition")
-    return (
-        deliveries.withColumn("_delivery", F.row_number().over(same))
-        .where(F.col("_delivery") == 1)
-        .drop("_delivery")
-    )
+    return deliveries.withColumn("_delivery", F.row_number().over(same))

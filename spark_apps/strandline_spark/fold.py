@@ -143,7 +143,7 @@ def _meta() -> list[Column]:
         ),
         "_moved_from": F.col("_moved_from"),
         "_moved_to": moved_to,
-        "_entity_id": F.coalesce("_entity_from", entity),
+        "_entity_id": F.coalesce("_base_entity_id", "_entity_from", entity),
         "_tx_id": F.col("_tx_id"),
         "_source_ts": F.col("_source_ts"),
         "_ts_quality": F.when(_is_base(), F.col("_ts_quality")).otherwise(quality),

@@ -13,6 +13,7 @@ from strandline.types import ColumnType, Kind, Wire
 
 _BYTES_OF_A_LONG = 8
 _WIDE = 32  # hexadecimal digits of 16 bytes, enough for 38 decimal digits
+_INTEGERS = {Wire.DAYS, Wire.MILLIS, Wire.MICROS, Wire.NANOS}
 # Microseconds of 0001-01-01 and of the last one of 9999: what DATE and TIMESTAMP hold.
 MIN_MICROS = -62_135_596_800_000_000
 MAX_MICROS = 253_402_300_799_999_999
@@ -22,7 +23,22 @@ _MAX_DAYS = 2_932_896
 
 def decode(text: Column, of: ColumnType) -> Column:
     """The typed column; NULL where `text` is NULL or no value of the type."""
-    return _DECODERS[of.wire](text, of)
+    return finish(prepare(text, of), of)
+
+
+def prepare(text: Column, of: ColumnType) -> Column:
+    """The first step of a decoder whose second one looks at its result many times."""
+    if of.wire is Wire.BASE64:
+        data = F.try_to_binary(text, F.lit("base64"))
+        return data if of.kind is Kind.BINARY else F.hex(data)
+    if of.wire in _INTEGERS:
+        return _plain(text, ColumnType(Kind.INT64))
+    return text
+
+
+def finish(prepared: Column, of: ColumnType) -> Column:
+    """The second step: the typed column from what `prepare` made."""
+    return _DECODERS[of.wire](prepared, of)
 
 
 def instant(micros: Column) -> Column:
@@ -58,11 +74,10 @@ def _plain(value: Column, of: ColumnType) -> Column:
             return value.try_cast(of.spark)
 
 
-def _base64(value: Column, of: ColumnType) -> Column:
-    data = F.try_to_binary(value, F.lit("base64"))
+def _base64(prepared: Column, of: ColumnType) -> Column:
     if of.kind is Kind.BINARY:
-        return data
-    number = _unscaled(F.hex(data), of)
+        return prepared
+    number = _unscaled(prepared, of)
     exact = F.concat(number.cast("string"), F.lit(f"E-{of.scale}"))
     if of.kind is Kind.DECIMAL:
         return exact.try_cast(of.spark)
@@ -129,13 +144,12 @@ def _variable_scale(value: Column, of: ColumnType) -> Column:
 
 def _days(value: Column, of: ColumnType) -> Column:
     del of
-    days = _plain(value, ColumnType(Kind.INT32))
-    return F.when(days.between(_MIN_DAYS, _MAX_DAYS), F.date_add(F.lit("1970-01-01"), days))
+    days = value.between(_MIN_DAYS, _MAX_DAYS)
+    return F.when(days, F.date_add(F.lit("1970-01-01"), value.cast("int")))
 
 
 def _ticks(multiply: int, divide: int = 1) -> Callable[[Column, ColumnType], Column]:
-    def decoder(value: Column, of: ColumnType) -> Column:
-        ticks = _plain(value, ColumnType(Kind.INT64))
+    def decoder(ticks: Column, of: ColumnType) -> Column:
         limit = (1 << 63) // multiply - 1
         micros = F.when(ticks.between(-limit, limit), ticks * multiply) if multiply > 1 else ticks
         if divide > 1:

@@ -11,6 +11,19 @@ from dataclasses import dataclass, replace
 
 from strandline.change import ENDS, Change, Fence, Op
 from strandline.position import EPOCH, major_of, seq
+from strandline.record import Coordinates
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """The record of a key before this one in the raw partition, and the highest position so far."""
+
+    op: Op | None = None
+    high: str = ""
+    lone: Coordinates | None = None  # where a tombstone without its delete stands
+
+
+_NOTHING = _Before()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +39,28 @@ class Distinct:
 def distinct(changes: Iterable[Change], fences: Iterable[Fence]) -> Distinct:
     """The distinct changes and fences of one table."""
     first: dict[tuple[object, ...], Change] = {}
-    before: dict[tuple[int, str], tuple[Op, str]] = {}
+    before: dict[tuple[int, str], _Before] = {}
     rows = absorbed = 0
     for change in sorted(changes, key=lambda change: (change.at.partition, change.at.offset)):
         place = (change.at.partition, change.key)
-        previous, high = before.get(place, (None, ""))
+        previous = before.get(place, _NOTHING)
         if change.op is Op.TOMBSTONE:
-            before[place] = (change.op, high)
-            if previous in ENDS:
+            lone = previous.op not in ENDS
+            before[place] = _Before(change.op, previous.high, change.at if lone else None)
+            if not lone:
                 absorbed += 1
                 continue
-            first["tombstone", change.at] = replace(change, seq=directly_after(high, change))
+            first["tombstone", change.at] = replace(
+                change, seq=directly_after(previous.high, change)
+            )
         else:
-            before[place] = (change.op, max(high, major_of(change.seq)))
+            before[place] = _Before(change.op, max(previous.high, major_of(change.seq)))
             identity = (change.key, *change.identity)
             earlier = first.get(identity)
             if earlier is None or _delivery(change) < _delivery(earlier):
                 first[identity] = change
+            else:
+                first.pop(("tombstone", previous.lone), None)
         rows += 1
     by_position: dict[str, Fence] = {}
     deliveries = 0

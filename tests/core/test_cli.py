@@ -1,0 +1,81 @@
+"""The command line as a person uses it."""
+
+import json
+
+import pytest
+from events import Stream
+
+from strandline import cli
+
+
+@pytest.fixture
+def capture(tmp_path):
+    def write(records):
+        path = tmp_path / "capture.jsonl"
+        with path.open("w") as file:
+            for record in records:
+                line = {
+                    "topic": record.at.topic,
+                    "partition": record.at.partition,
+                    "offset": record.at.offset,
+                    "ts": record.timestamp,
+                    "key": record.key and record.key.decode(),
+                    "payload": record.value and record.value.decode(),
+                }
+                file.write(json.dumps(line) + "\n")
+        return str(path)
+
+    return write
+
+
+def test_history_prints_one_object_a_row_and_law_six_on_standard_error(capture, capsys):
+    stream = Stream()
+    stream.change("c", 2, 10, name="B")
+    stream.change("c", 1, 20, name="A")
+    stream.change("u", 1, 30, name="Ä")
+    assert cli.main(["history", capture(stream.records), "--batches", "2"]) == 0
+    printed = capsys.readouterr()
+    rows = [json.loads(line) for line in printed.out.splitlines()]
+    assert [(row["id"], row["name"]) for row in rows] == [(1, "A"), (1, "Ä"), (2, "B")]
+    assert rows[0]["_table"] == stream.topic
+    assert rows[0]["_valid_from"].endswith("Z")
+    assert printed.err.startswith("3 records = 3 changes + 0 duplicates + 0 control")
+
+
+def test_history_succeeds_with_quarantined_records_and_lists_them(capture, capsys, tmp_path):
+    stream = Stream()
+    stream.change("c", 1, 10, name="A")
+    stream.add(b'{"id":1}', b"nonsense")
+    listed = tmp_path / "quarantine.jsonl"
+    assert cli.main(["history", capture(stream.records), "--quarantine", str(listed)]) == 0
+    (found,) = [json.loads(line) for line in listed.read_text().splitlines()]
+    assert found == {
+        "topic": stream.topic,
+        "partition": 0,
+        "offset": 1,
+        "reason": "invalid_json",
+        "detail": "the value is not JSON",
+    }
+    assert "1 quarantined" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("line", ["not json", '{"topic": "t"}'])
+def test_a_capture_that_is_none_ends_with_two_and_names_the_line(line, tmp_path, capsys):
+    path = tmp_path / "broken.jsonl"
+    path.write_text(line + "\n")
+    assert cli.main(["history", str(path)]) == 2
+    assert "broken.jsonl:1" in capsys.readouterr().err
+
+
+def test_a_missing_capture_is_named(tmp_path, capsys):
+    assert cli.main(["history", str(tmp_path / "none.jsonl")]) == 2
+    assert "none.jsonl" in capsys.readouterr().err
+
+
+def test_check_tells_good_from_bad_source_files(tmp_path, capsys):
+    good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
+    good.write_text('connector = "mysql"\n[kafka]\ntopic_prefix = "p"\n')
+    bad.write_text('connector = "mysql"\n[kafka]\ntopic = "p"\n')
+    assert cli.main(["check", str(good)]) == 0
+    assert cli.main(["check", str(good), str(bad)]) == 2
+    assert "'topic_prefix' is missing" in capsys.readouterr().err

@@ -1,0 +1,100 @@
+"""What goes to quarantine, and why; what is control."""
+
+import json
+
+import pytest
+from events import Stream
+
+from strandline.change import Control, Quarantined
+from strandline.interpreter.decode import Decoded, decode
+
+
+def outcome(key=b'{"id":1}', value=b"{}"):
+    return decode(Stream().add(key, value))
+
+
+ENVELOPE = {
+    "op": "c",
+    "after": {"id": 1},
+    "source": {"connector": "postgresql", "lsn": 1, "ts_us": 1},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"op": "x"}, "unknown_op"),
+        ({"source": None}, "no_source"),
+        ({"source": {"connector": "db2", "lsn": 1}}, "unknown_connector"),
+        ({"source": {"connector": "postgresql"}}, "no_position"),
+        ({"source": {"connector": "postgresql", "lsn": -1}}, "no_position"),
+        ({"source": {"connector": "mysql", "file": "binlog", "pos": 4}}, "no_position"),
+        ({"after": None}, "no_image"),
+        ({"after": "text"}, "no_image"),
+    ],
+)
+def test_an_envelope_with_a_broken_part_is_quarantined_with_its_reason(change, reason):
+    found = outcome(value=json.dumps({**ENVELOPE, **change}).encode())
+    assert isinstance(found, Quarantined)
+    assert found.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (b"{", "invalid_json"),
+        (b'{"op":"c"} trailing', "invalid_json"),
+        (b'{"op":NaN}', "invalid_json"),
+        (b"\xff\xfe", "invalid_utf8"),
+        (b"[1]", "not_an_envelope"),
+        (b"{}", "not_an_envelope"),
+    ],
+)
+def test_a_value_that_is_no_envelope_is_quarantined_with_its_reason(value, reason):
+    assert outcome(value=value).reason == reason
+
+
+def test_a_row_change_without_a_key_is_quarantined():
+    assert outcome(key=None, value=json.dumps(ENVELOPE).encode()).reason == "no_key"
+
+
+def test_a_value_that_does_not_fit_its_column_is_quarantined_and_the_column_named():
+    stream = Stream(columns=[{"type": "int16", "field": "id"}])
+    found = decode(stream.change("c", 1, 10, more={"id": 40_000}))
+    assert (found.reason, found.detail) == ("bad_value", "after.id is no smallint")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"status": "BEGIN", "id": "1:2", "event_count": None, "ts_ms": 1},
+        {"ts_ms": 1},
+        {"ddl": "create table t", "databaseName": "d", "source": {}},
+        {"id": "x", "type": "COMPLETED", "aggregate_type": "Initial Snapshot"},
+        {"op": "m", "message": {"prefix": "p", "content": "aGk="}, "source": {}},
+    ],
+)
+def test_debeziums_own_records_are_control(value):
+    assert isinstance(outcome(value=json.dumps(value).encode()), Control)
+
+
+@pytest.mark.parametrize("value", [None, b"null", b'{"schema":{},"payload":null}'])
+def test_a_missing_value_in_any_spelling_is_a_tombstone(value):
+    found = outcome(value=value)
+    assert isinstance(found, Decoded)
+    assert found.change.op == "tombstone"
+
+
+def test_a_create_that_a_snapshot_sent_is_a_read():
+    source = {**ENVELOPE["source"], "snapshot": "first_in_data_collection"}
+    found = outcome(value=json.dumps({**ENVELOPE, "source": source}).encode())
+    assert found.change.op == "r"
+
+
+@pytest.mark.parametrize(
+    "header", [b'{"id":2}', b'{"schema":{"type":"struct"},"payload":{"id":2}}']
+)
+def test_the_other_key_of_a_move_is_the_same_in_every_spelling_of_the_header(header):
+    value = json.dumps({**ENVELOPE, "op": "d", "after": None}).encode()
+    record = Stream().add(b'{"id":1}', value, headers=[("__debezium.newkey", header)])
+    assert decode(record).change.moved_to == '{"id":2}'

@@ -1,0 +1,34 @@
+import pytest
+
+from strandline.manifest import Manifest, OffsetRange, TableCut
+from strandline.receipt import Counts, Receipt, TableReceipt
+
+
+def test_a_manifest_survives_its_json():
+    piece = OffsetRange("t", "id", 0, 5, 9)
+    manifest = Manifest(
+        "s",
+        "mysql",
+        "/lake",
+        3,
+        "2026-01-01T00:00:00+00:00",
+        7,
+        (TableCut("t", "t", (piece,)),),
+        (piece,),
+    )
+    assert Manifest.from_json(manifest.to_json()) == manifest
+
+
+def test_a_receipt_survives_its_json():
+    receipt = Receipt("s", 3, (TableReceipt("t", "t", Counts(landed=1, changes=1), error="x"),), 2)
+    assert Receipt.from_json(receipt.to_json()) == receipt
+
+
+def test_a_manifest_of_another_format_is_refused():
+    with pytest.raises(ValueError, match="format 1"):
+        Manifest.from_json('{"format": 2}')
+
+
+def test_counts_are_conserved_only_when_nothing_vanished():
+    assert Counts(landed=4, changes=1, duplicates=1, control=1, quarantined=1).conserved
+    assert not Counts(landed=2, changes=1).conserved

@@ -1,0 +1,58 @@
+"""Source files: what is refused, and that the error says file, table, key and what was allowed."""
+
+import pytest
+
+from strandline.errors import SpecError
+from strandline.source import LAKE_VARIABLE, load
+
+GOOD = """
+connector = "postgresql"
+[kafka]
+topic_prefix = "shop"
+[[table]]
+topic = "shop.public.orders"
+name = "orders"
+"""
+
+
+def source(tmp_path, text=GOOD, lake="/lake"):
+    path = tmp_path / "shop.toml"
+    path.write_text(text)
+    return load(path, {LAKE_VARIABLE: lake} if lake else {})
+
+
+def test_a_source_knows_its_topics_and_tables(tmp_path):
+    found = source(tmp_path)
+    assert found.table_name("shop.public.orders") == "orders"
+    assert found.table_name("shop.public.items") == "public.items"
+    assert found.owns("shop.transaction")
+    assert found.is_control("__debezium-heartbeat.shop")
+    assert not found.owns("shopping.public.items")
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        (GOOD.replace("topic_prefix", "topicprefix"), ["shop.toml", "[kafka]", "'topic_prefix'"]),
+        (GOOD + 'colour = "red"\n', ["[[table]] shop.public.orders", "'colour'", "name, topic"]),
+        ("wrong = 1\n" + GOOD, ["top level", "'wrong'", "connector"]),
+        (GOOD.replace("postgresql", "access"), ["'access'", "mariadb, mysql, postgresql"]),
+        (GOOD.replace('"shop"', "5"), ["'topic_prefix'", "a string", "5"]),
+        (GOOD + "[landing]\nmax_segments = 0\n", ["[landing]", "'max_segments'", "1 or more"]),
+        (GOOD + "[landing]\nmax_segments = true\n", ["'max_segments'", "a whole number"]),
+        (GOOD.replace('name = "orders"', 'name = "../x"'), ["'name'", "'../x'"]),
+        (GOOD + '[[table]]\ntopic = "shop.public.orders"\n', ["two [[table]]", "topic"]),
+        ("connector = ", ["not valid TOML"]),
+    ],
+)  # fmt: skip
+def test_a_wrong_source_file_is_refused_with_where_and_what_was_allowed(tmp_path, text, parts):
+    with pytest.raises(SpecError) as refused:
+        source(tmp_path, text)
+    assert "\n" not in str(refused.value)
+    for part in ["shop.toml", *parts]:
+        assert part in str(refused.value)
+
+
+def test_a_source_without_a_lake_says_both_ways_to_name_one(tmp_path):
+    with pytest.raises(SpecError, match=f"'lake'.*{LAKE_VARIABLE}"):
+        source(tmp_path, lake=None)

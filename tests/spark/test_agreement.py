@@ -1,0 +1,142 @@
+"""Two engines, one history: the Spark engine prints what the interpreter prints, in any batching."""
+
+import random
+
+import pytest
+from events import Stream
+from strandline_spark import delta
+from strandline_spark.compaction import compact
+from strandline_spark.engine import CaptureLake
+from strandline_spark.engine import spark as spark_engine
+
+from strandline import engine, rendering
+from strandline.lake import SourceLake
+
+GONE = "__debezium_unavailable_value"
+
+
+def rows() -> Stream:
+    """Every rule that needs no truncate, a few keys each, over two partitions."""
+    s = Stream(topic="shop.public.rows")
+    s.change("r", 1, 5, name="A", bio="long")
+    s.change("r", 2, 5, name="B", bio="other", partition=1)
+    s.change("u", 1, 10, name="A2", bio=GONE)
+    s.change("u", 1, 11, name="A2", bio=GONE)
+    s.change("u", 3, 12, name="late", bio=GONE, partition=1)
+    again = [
+        s.change("d", 1, 20, newkey=9),
+        s.add(s.key(1), None, headers=[("__debezium.newkey", b'{"id":9}')]),
+        s.change("c", 9, 20, name="A2", bio=GONE, oldkey=1, partition=1),
+        s.change("c", 4, 22, name="x"),
+        s.change("d", 4, 23),
+        s.tombstone(4),
+        s.change("c", 4, 24, name="y"),
+    ]
+    s.again(*again)
+    s.change("u", 9, 30, name="A3", bio=GONE, partition=1)
+    s.change("d", 9, 31, newkey=1, partition=1)
+    s.change("c", 1, 31, name="A3", bio=GONE, oldkey=9)
+    s.change("c", 2, 40, name="B", partition=1)
+    s.change("d", 7, 50)
+    s.change("c", 7, 45, name="older, later", partition=1)
+    s.change("u", 2, 33, name="in between")
+    s.change("r", 4, 60, name="corrected")
+    s.tombstone(4)
+    s.add(s.key(5), b"nonsense")
+    s.add(None, s.value({"op": "c", "after": {"id": 5}, "source": s.source(70, "false")}))
+    s.add(s.key(5), s.value({"op": "x", "after": None, "source": s.source(70, "false")}))
+    s.add(s.key(5), s.value({"op": "c", "after": None, "source": s.source(70, "false")}))
+    s.add(s.key(5), b"null")
+    return s
+
+
+def truncated() -> Stream:
+    """Truncates with rows before, between and after, some of which land late."""
+    s = Stream(topic="shop.public.truncated")
+    s.change("c", 1, 10, name="A")
+    s.change("u", 1, 30, name="B")
+    s.change("c", 2, 12, name="C", partition=1)
+    s.truncate(20, partition=2)
+    s.change("c", 3, 15, name="X", partition=1)
+    s.change("u", 3, 18, name="Y", partition=1)
+    s.change("c", 3, 25, name="Z", partition=1)
+    s.truncate(20, partition=1)
+    s.truncate(40)
+    s.change("c", 1, 41, name="N")
+    s.change("d", 2, 42, partition=1)
+    return s
+
+
+def shuffled(records, seed):
+    """The partitions interleaved in another way, each in its own order."""
+    chance = random.Random(seed)  # noqa: S311 - a shuffle that repeats
+    places = {}
+    for record in records:
+        places.setdefault((record.at.topic, record.at.partition), []).append(record)
+    queues = [list(reversed(found)) for found in places.values()]
+    while any(queues):
+        yield chance.choice([queue for queue in queues if queue]).pop()
+
+
+def printed(run, records, batches):
+    outcome = run(records, batches=batches, connector=None)
+    return (
+        [rendering.line(topic, cells) for topic, cells in outcome.rows],
+        [(each.at, each.reason) for each in outcome.quarantined],
+        (outcome.counts.landed, outcome.counts.quarantined, outcome.counts.conserved),
+    )
+
+
+@pytest.mark.parametrize(("batches", "seed"), [(1, 0), (3, 1), (5, 2)])
+def test_both_engines_print_the_same_history_in_any_batching_and_arrival(spark, batches, seed):
+    records = list(shuffled([*rows().records, *truncated().records], seed))
+    assert printed(spark_engine, records, batches) == printed(engine.python, records, 1)
+
+
+def test_a_run_that_is_repeated_changes_nothing_and_says_the_same(spark, tmp_path):
+    records = truncated().records
+    lake = SourceLake(tmp_path.as_posix(), "shop")
+    capture = CaptureLake(spark, lake, "postgresql", engine.recorded_at(records))
+    first, second = engine.cut(records, 2)
+    for number, batch in enumerate((first, second), 1):
+        capture.land(batch)
+        manifest = capture.manifest(number, batch)
+        before = compact(spark, manifest)
+        versions = [delta.version(spark, path) for path in paths(lake)]
+        after = compact(spark, manifest)
+        assert [delta.version(spark, path) for path in paths(lake)] == versions
+        assert [table.counts for table in after.tables] == [table.counts for table in before.tables]
+    stale = compact(spark, capture.manifest(1, first))
+    assert stale.tables[0].error is None
+    assert [delta.version(spark, path) for path in paths(lake)] == versions
+
+
+def paths(lake):
+    table = truncated().topic
+    return lake.history(table), lake.changes(table), lake.quarantine
+
+
+def test_a_table_that_fails_holds_no_other_and_is_caught_up_later(spark, tmp_path):
+    good, bad = truncated(), rows()
+    lake = SourceLake(tmp_path.as_posix(), "shop")
+    records = [*good.records, *bad.records]
+    capture = CaptureLake(spark, lake, "postgresql", engine.recorded_at(records))
+    capture.land(records)
+    obstacle = tmp_path / "shop" / "tables" / bad.topic / "history"
+    obstacle.parent.mkdir(parents=True)
+    obstacle.write_text("a file in place of a folder")
+    receipts = {table.topic: table for table in compact(spark, capture.manifest(1, records)).tables}
+    assert receipts[good.topic].error is None
+    assert receipts[bad.topic].error is not None
+    obstacle.unlink()
+    (caught_up,) = compact(spark, capture.manifest(2, bad.records)).tables
+    assert caught_up.error is None
+    assert caught_up.counts.conserved
+    expected = [v.cells() for v in _python(bad.records)]
+    assert caught_up.counts.history_rows == len(expected)
+
+
+def _python(records):
+    from strandline.interpreter import interpret  # noqa: PLC0415 - beside its only use
+
+    return interpret(records).tables[0].versions

@@ -1,0 +1,31 @@
+"""The recorded captures on both engines against what the databases' own triggers wrote down."""
+
+import json
+from pathlib import Path
+
+import pytest
+from strandline_spark.engine import spark as spark_engine
+
+from examples.truth import compare
+from strandline import capture, engine, rendering
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def history(run, name, batches):
+    records = list(capture.read([EXAMPLES / name / "capture.jsonl"]))
+    outcome = run(records, batches=batches, connector=None)
+    assert outcome.counts.conserved
+    assert outcome.counts.landed == len(records)
+    assert not outcome.quarantined
+    return [rendering.line(topic, cells) for topic, cells in outcome.rows]
+
+
+@pytest.mark.parametrize("name", ["postgres-inventory", "mariadb-inventory"])
+def test_both_engines_agree_with_the_recorded_truth_on_every_key(spark, name):
+    expected = history(engine.python, name, 1)
+    truth = [json.loads(line) for line in (EXAMPLES / name / "truth.jsonl").open()]
+    agreement = compare([json.loads(line) for line in expected], truth)
+    assert agreement.disagreements == ()
+    assert agreement.keys == agreement.agreed == 147
+    assert history(spark_engine, name, 2) == expected
