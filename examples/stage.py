@@ -60,6 +60,7 @@ class Stage:
             "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
             "PYTHONPATH": str(PROJECT),
             "STRANDLINE_HOME": str(PROJECT),
+            "SPARK_CONF_DIR": str(PROJECT / "examples" / "spark"),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_LOCAL_DIRS": str(self.folder / "spark"),
             LAKE_VARIABLE: str(self.lake),

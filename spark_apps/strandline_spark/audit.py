@@ -11,9 +11,10 @@ from strandline.receipt import Counts
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """How many versions a run writes, and of how many keys."""
+    """How many versions a run writes, how many of them open, and of how many keys."""
 
     rows: int
+    live: int
     heads: int
 
 
@@ -37,6 +38,7 @@ def well_formed(versions: DataFrame, topic: str) -> Written:
         versions.withColumn("broken", F.coalesce(broken, F.lit(False)))
         .agg(
             F.count("*").alias("rows"),
+            F.count_if("_is_current").alias("live"),
             F.count_if("_is_head").alias("heads"),
             F.count_if("broken").alias("broken"),
             F.min(F.when(F.col("broken"), F.col("_key"))).alias("key"),
@@ -49,7 +51,7 @@ def well_formed(versions: DataFrame, topic: str) -> Written:
             f"{found['key']}; nothing was committed. This is a fault of Strandline: keep the lake "
             "and report it"
         )
-    return Written(found["rows"], found["heads"])
+    return Written(found["rows"], found["live"], found["heads"])
 
 
 def conserved(counts: Counts, topic: str) -> None:

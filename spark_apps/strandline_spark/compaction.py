@@ -38,13 +38,17 @@ SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     # Inferring filters from wide rows costs planning time and finds nothing here.
     "spark.sql.constraintPropagation.enabled": "false",
+    # Every query's plan is printed for a page that nobody looks at.
+    "spark.sql.maxPlanStringLength": "1000",
 }
 
-# Below this many records compiling the stages takes longer than interpreting them.
-SMALL = 50_000
-INTERPRETED = {
+# Below this many records compiling the stages takes longer than interpreting them, and one task
+# does what many would wait for.
+SMALL = 20_000
+FOR_SMALL = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "1",
 }
 
 
@@ -70,7 +74,7 @@ def _table(spark: SparkSession, manifest: Manifest, cut: TableCut) -> TableRecei
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", cut.table)
     try:
         small = sum(offsets.end - offsets.start for offsets in cut.ranges) < SMALL
-        settings = {**SETTINGS, **(INTERPRETED if small else {})}
+        settings = {**SETTINGS, **(FOR_SMALL if small else {})}
         return TableRun(session(spark, settings), manifest, cut).compact()
     except (StrandlineError, PySparkException, Py4JJavaError) as error:
         log.exception("%s: not applied", cut.table)

@@ -33,11 +33,12 @@ class Derived:
     """Versions of some keys, and law 6 of the batch's part in them.
 
     `unseen` holds the keys (`_key, _seq_seen`) that were deleted but never lived: they have no
-    version to remember the delete by.
+    version to remember the delete by. `keys` counts the keys that have deliveries.
     """
 
     versions: DataFrame
     unseen: DataFrame
+    keys: int
     distinct: int
     lone_tombstones: int
     orphans: int
@@ -53,6 +54,7 @@ class Derived:
         return Derived(
             self.versions.unionByName(other.versions),
             self.unseen.unionByName(other.unseen),
+            self.keys + other.keys,
             self.distinct + other.distinct,
             self.lone_tombstones + other.lone_tombstones,
             self.orphans + other.orphans,
@@ -74,6 +76,7 @@ def derive(
         F.count_if(new).alias("distinct"),
         F.count_if(new & lone).alias("lone"),
         F.coalesce(F.max(F.size("_unset")), F.lit(0)).alias("unset"),
+        F.count_distinct("_key").alias("keys"),
     ).first()
     rows = _as_rows(first, context)
     if heads is not None:
@@ -90,6 +93,7 @@ def derive(
     return Derived(
         versions=fold(rows, context.columns, partial=seen["unset"] > 0),
         unseen=_unseen(living),
+        keys=seen["keys"],
         distinct=seen["distinct"],
         lone_tombstones=seen["lone"],
         orphans=orphans,

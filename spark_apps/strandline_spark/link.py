@@ -110,14 +110,18 @@ def moved(rows: DataFrame) -> Linked:
         & F.col("at").eqNullSafe(F.col("left_at")),
         "full",
     ).localCheckpoint()
-    orphans = paired.where(F.col("child_key").isNull() | F.col("left_key").isNull()).count()
-    parents = paired.where(F.col("left_life").isNotNull() & F.col("child_key").isNotNull()).select(
+    alone = F.col("child_key").isNull() | F.col("left_key").isNull()
+    arrived_alone = F.col("left_key").isNull()
+    found = paired.agg(
+        F.count_if(alone).alias("orphans"), F.count_if(arrived_alone).alias("waiting")
+    ).first()
+    edges = paired.where(F.col("left_life").isNotNull() & F.col("child_key").isNotNull()).select(
         "child_key", "child_life", F.col("left_key").alias("parent_key"),
         F.col("left_life").alias("parent_life"),
     )  # fmt: skip
-    waiting = paired.where(F.col("left_key").isNull())
-    edges = parents.unionByName(_standing(waiting, rows)).localCheckpoint()
-    return Linked(_with_roots(rows, _roots(edges)), orphans)
+    if found["waiting"]:
+        edges = edges.unionByName(_standing(paired.where(arrived_alone), rows)).localCheckpoint()
+    return Linked(_with_roots(rows, _roots(edges)), found["orphans"])
 
 
 def _standing(waiting: DataFrame, rows: DataFrame) -> DataFrame:

@@ -28,6 +28,13 @@ class Tally:
     tombstones: int
     control: int
     quarantined: int
+    moves: int
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of changes in the batch, as `changes.kinds` names them."""
+        counted = {"fence": self.fences, "move": self.moves}
+        return frozenset(kind for kind, number in counted.items() if number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +110,7 @@ class TableRun:
         every = changes.known(
             self.spark, self.lake.changes(self.cut.table), run=self.run, applied=applied
         )
-        kinds = changes.kinds(every)
+        kinds = tally.kinds if applied < 0 else changes.kinds(every)
         cuts = fences(every) if "fence" in kinds else None
         rows = every.where(F.col("_kind") != "fence")
         standing = self._standing(rows, kinds, cuts, applied)
@@ -113,26 +120,34 @@ class TableRun:
             fences=cuts,
             recorded_at=self.manifest.planned_at,
         )
-        keys = heads.touched(rows.where(F.col("_run") == self.run), standing)
-        derived = self._derived(rows, keys, standing, context)
+        if standing.history is None:
+            keys, derived = None, derive(rows, context, moves=standing.moves is not None)
+        else:
+            keys = heads.touched(rows.where(F.col("_run") == self.run), standing)
+            derived = self._derived(rows, keys, standing, context)
         versions = derived.versions.persist()
         try:
             written = audit.well_formed(versions, self.cut.topic)
             counts = self._counts(receipt.counts, tally, derived, cuts)
             audit.conserved(counts, self.cut.topic)
-            if written.heads < keys.count:
+            if written.heads < (derived.keys if keys is None else keys.count):
                 delta.append(derived.unseen, self.lake.deleted_keys(self.cut.table), self.run)
             receipt = replace(
                 receipt,
-                counts=replace(counts, rows_written=written.rows),
+                counts=replace(
+                    counts,
+                    rows_written=written.rows,
+                    history_rows=written.rows,
+                    current_rows=written.live,
+                ),
                 changed=True,
                 orphaned_moves=derived.orphans,
             )
-            self._apply(versions, keys, standing, receipt)
+            self._apply(versions, keys, receipt)
         finally:
             versions.unpersist()
             derived.release()
-        return self._totalled(receipt)
+        return self._totalled(receipt) if keys is not None else self._versioned(receipt)
 
     def _standing(
         self, rows: DataFrame, kinds: frozenset[str], cuts: DataFrame | None, applied: int
@@ -153,8 +168,6 @@ class TableRun:
         self, rows: DataFrame, keys: Touched, standing: Standing, context: Context
     ) -> Derived:
         moves = standing.moves is not None
-        if standing.history is None:
-            return derive(rows, context, moves=moves)
         parts = []
         if keys.count > keys.rederived or not keys.count:
             appended = keys.rows.where(~F.col("rederive"))
@@ -183,13 +196,11 @@ class TableRun:
 
     # ------------------------------------------------------------------ apply
 
-    def _apply(
-        self, versions: DataFrame, keys: Touched, standing: Standing, receipt: TableReceipt
-    ) -> None:
+    def _apply(self, versions: DataFrame, keys: Touched | None, receipt: TableReceipt) -> None:
         path = self.lake.history(self.cut.table)
         apply.ensure(self.spark, path, versions.schema)
         with delta.fenced(self.spark, self.run, json.dumps(asdict(receipt))):
-            if standing.history is None:
+            if keys is None:
                 apply.append(versions, path)
             else:
                 apply.replace(versions, keys, path)
@@ -200,7 +211,11 @@ class TableRun:
         after = delta.read(self.spark, path)
         rows = after.agg(F.count("*").alias("all"), F.count_if("_is_current").alias("open")).first()
         counts = replace(receipt.counts, history_rows=rows["all"], current_rows=rows["open"])
-        return replace(receipt, counts=counts, history_version=delta.version(self.spark, path))
+        return self._versioned(replace(receipt, counts=counts))
+
+    def _versioned(self, receipt: TableReceipt) -> TableReceipt:
+        path = self.lake.history(self.cut.table)
+        return replace(receipt, history_version=delta.version(self.spark, path))
 
 
 def _receipt(text: str) -> TableReceipt:
@@ -216,6 +231,7 @@ def _tallied() -> list[Column]:
         "tombstones": kind == decode.TOMBSTONE,
         "control": kind == decode.CONTROL,
         "quarantined": kind == decode.QUARANTINED,
+        "moves": (kind == decode.CHANGE) & (F.col("_kind") == "move"),
     }
     return [
         F.count(F.lit(1)).alias("landed"),

@@ -1,4 +1,4 @@
-"""Two engines, one history: the Spark engine prints what the interpreter prints, in any batching."""
+"""Two engines, one history: Spark prints what the interpreter prints, in any batching."""
 
 import random
 
@@ -87,8 +87,9 @@ def printed(run, records, batches):
     )
 
 
-@pytest.mark.parametrize(("batches", "seed"), [(1, 0), (3, 1), (5, 2)])
-def test_both_engines_print_the_same_history_in_any_batching_and_arrival(spark, batches, seed):
+@pytest.mark.parametrize(("batches", "seed"), [(1, 0), (4, 1)])
+@pytest.mark.usefixtures("spark")
+def test_both_engines_print_the_same_history_in_any_batching_and_arrival(batches, seed):
     records = list(shuffled([*rows().records, *truncated().records], seed))
     assert printed(spark_engine, records, batches) == printed(engine.python, records, 1)
 
