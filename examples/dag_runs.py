@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -71,7 +72,8 @@ class DagRuns:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        sessions.end([self._process])
+        # At once: every step of a run may die at any instruction, that is what they are built for.
+        sessions.end([self._process], signal.SIGKILL)
         self._events.close()
 
     def ready(self) -> list[str]:

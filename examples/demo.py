@@ -33,6 +33,7 @@ from examples.truth import compare
 from strandline.receipt import Receipt
 
 STATE = PROJECT / ".strandline" / "demo"
+_SPARK_TASK = "compact"
 _INTERRUPTED = 130  # what a shell reports of a program that Ctrl-C ended
 
 
@@ -68,11 +69,11 @@ class Play:
         """Runs the DAGs with nothing new; `DagRunError` where that started a Spark run."""
         before = len(receipts(self.stage.source_lake(capture)))
         _, compacted = self._run_dags(capture, "nothing new")
-        idle = [task.task for task in compacted.tasks if task.state == "skipped"]
-        if len(receipts(self.stage.source_lake(capture))) != before or not idle:
+        spark = next(task.state for task in compacted.tasks if task.task == _SPARK_TASK)
+        if spark != "skipped" or len(receipts(self.stage.source_lake(capture))) != before:
             raise DagRunError(f"{compacted.dag} ran Spark although nothing was new")
         self._tell(
-            f"quiet   {capture.source:<18}  nothing new: {', '.join(idle)} skipped, no Spark"
+            f"quiet   {capture.source:<18}  nothing new: task {_SPARK_TASK} {spark}, no Spark"
         )
 
     def _run_dags(self, capture: Capture, what: str) -> tuple[DagRun, DagRun]:
@@ -178,12 +179,14 @@ def _refuse_errors(receipt: Receipt) -> None:
 
 def _chapter(stage: Stage, capture: Capture) -> Chapter:
     lake = stage.source_lake(capture)
-    tables = tally(receipts(lake))
+    runs = receipts(lake)
+    tables = tally(runs)
     histories = tuple(read(lake, table) for table in tables)
     return Chapter(
         source=capture.source,
         agreement=compare(rows_of(histories), capture.truth(), capture.clock_us),
         tables=tables,
+        seconds=sum(run.seconds for run in runs),
         stories=tuple(_stories(capture.schema, {each.table: each for each in histories})),
         timelines=tuple(timeline(history.rows, history.key) for history in histories),
     )
@@ -227,7 +230,7 @@ def _show(
     console: Console, stage: Stage, chapters: list[Chapter], report: Path, seconds: float
 ) -> None:
     for chapter in chapters:
-        console.print(terminal.numbers(chapter.source, chapter.tables))
+        console.print(terminal.numbers(chapter.source, chapter.tables, chapter.seconds))
     for story in (chapters[0].stories[0], chapters[0].stories[-1]):
         console.print(Text(f"{chapters[0].source}: {story.title}", style="bold"))
         console.print(terminal.picture(story.timeline, console.width), soft_wrap=True)

@@ -26,11 +26,15 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """One source: its numbers, whether it agrees with the truth, and its timelines."""
+    """One source: its numbers, whether it agrees with the truth, and its timelines.
+
+    `seconds` is what its Spark runs took; the tables' own overlap, as they are done side by side.
+    """
 
     source: str
     agreement: Agreement
     tables: tuple[TableTally, ...]
+    seconds: float
     stories: tuple[Story, ...]
     timelines: tuple[Timeline, ...]
 

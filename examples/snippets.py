@@ -11,7 +11,8 @@ spark = (
     .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
     .getOrCreate()
 )
-history = spark.read.format("delta").load($path)
+path = $path
+history = spark.read.format("delta").load(path)
 history.where("_is_current").show()
 """
 
@@ -19,16 +20,16 @@ _DUCKDB = """\
 import duckdb
 from deltalake import DeltaTable, QueryBuilder
 
-history = QueryBuilder().register("history", DeltaTable($path)).execute(
-    "SELECT * FROM history"
-)
+path = $path
+history = QueryBuilder().register("history", DeltaTable(path)).execute("SELECT * FROM history")
 print(duckdb.sql("SELECT _op, _closed_by, count(*) FROM history GROUP BY ALL ORDER BY ALL"))
 """
 
 _DELTALAKE = """\
 from deltalake import DeltaTable, QueryBuilder
 
-history = QueryBuilder().register("history", DeltaTable($path))
+path = $path
+history = QueryBuilder().register("history", DeltaTable(path))
 print(history.execute("SELECT * FROM history WHERE _is_current").read_all())
 """
 

@@ -36,15 +36,14 @@ _HEADINGS = {
 }
 
 
-def numbers(source: str, tables: Iterable[TableTally]) -> Table:
-    """What became of the records of each table, and of all."""
+def numbers(source: str, tables: Iterable[TableTally], seconds: float) -> Table:
+    """What became of the records of each table, and of all in the `seconds` of the runs."""
     rows = tuple(tables)
     every = total(row.counts for row in rows)
     shown = Table(box=None, show_footer=True, padding=(0, 1, 0, 0), footer_style="bold")
     shown.add_column(f"\n{source}", footer="all tables", no_wrap=True)
     for name, heading in _HEADINGS.items():
         shown.add_column(heading, justify="right", footer=str(getattr(every, name)))
-    seconds = sum(row.seconds for row in rows)
     shown.add_column("\nsec", justify="right", footer=f"{seconds:.1f}")
     for row in rows:
         shown.add_row(Text(row.table), *_cells(row.counts), f"{row.seconds:.1f}")

@@ -7,9 +7,8 @@ reads closed versions; deletion vectors keep the write as small as the change.
 from collections.abc import Mapping, Sequence
 
 from delta.tables import DeltaTable
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from strandline_spark import delta
 from strandline_spark.changes import quoted
@@ -19,13 +18,15 @@ PARTITION = "_is_head"
 _PROPERTIES = {"delta.enableDeletionVectors": "true"}
 
 
-def ensure(spark: SparkSession, path: str, schema: StructType) -> None:
+def ensure(versions: DataFrame, path: str) -> None:
     """Makes the history table, or adds the columns that it lacks."""
-    delta.create(spark, path, schema, [PARTITION], _PROPERTIES)
+    spark = versions.sparkSession
+    delta.create(spark, path, versions.schema, [PARTITION], _PROPERTIES)
     known = set(delta.read(spark, path).columns)
-    if any(field.name not in known for field in schema):
-        empty = spark.createDataFrame([], schema)
-        empty.write.format("delta").mode("append").option("mergeSchema", "true").save(path)
+    if any(name not in known for name in versions.columns):
+        versions.limit(0).write.format("delta").mode("append").option("mergeSchema", "true").save(
+            path
+        )
 
 
 def append(versions: DataFrame, path: str) -> None:

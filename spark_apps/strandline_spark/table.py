@@ -198,7 +198,7 @@ class TableRun:
 
     def _apply(self, versions: DataFrame, keys: Touched | None, receipt: TableReceipt) -> None:
         path = self.lake.history(self.cut.table)
-        apply.ensure(self.spark, path, versions.schema)
+        apply.ensure(versions, path)
         with delta.fenced(self.spark, self.run, json.dumps(asdict(receipt))):
             if keys is None:
                 apply.append(versions, path)

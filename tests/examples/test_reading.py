@@ -96,4 +96,4 @@ def test_the_demo_reads_with_engines_that_need_no_spark(lake, engine):
 
 
 def test_a_path_of_any_letters_stays_a_path():
-    assert "DeltaTable('/it\\'s \"here\"')" in snippet("DuckDB", """/it's "here\"""")
+    assert "path = '/it\\'s \"here\"'" in snippet("DuckDB", """/it's "here\"""")

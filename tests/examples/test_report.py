@@ -43,6 +43,7 @@ def chapter():
             source="postgres-inventory",
             agreement=agreement or Agreement(keys=1),
             tables=tables,
+            seconds=2.5,
             stories=(Story("A story", "Look.", drawn),),
             timelines=(),
         )

@@ -51,7 +51,7 @@ def test_the_numbers_fit_a_terminal_of_80_columns():
     counts = Counts(landed=12345, changes=12345, history_rows=12345, current_rows=12345)
     table = TableReceipt("inventory.order_items", "t", counts, seconds=12.3)
 
-    lines = printed(numbers("postgres_inventory", tally([Receipt("s", 1, (table,))])))
+    lines = printed(numbers("postgres_inventory", tally([Receipt("s", 1, (table,))]), 12.3))
 
     assert max(map(len, lines.splitlines())) <= 80
     assert "inventory.order_items" in lines
