@@ -62,7 +62,7 @@ class Play:
         _refuse_errors(receipt)
         self._tell(
             f"wave {number}  {capture.source:<18}  {sent} sent, {_landed(receipt)} applied,"
-            f" land {landed.seconds:.1f} s, compact {compacted.seconds:.1f} s"
+            f" land {landed.seconds:.0f} s, compact {compacted.seconds:.0f} s"
         )
 
     def quiet(self, capture: Capture) -> None:
@@ -91,7 +91,7 @@ class Play:
         return runs
 
     def _tell(self, line: str) -> None:
-        self.console.print(Text.assemble(("✓ ", "green"), line))
+        self.console.print(Text.assemble(("✓ ", "green"), line), soft_wrap=True)
 
 
 def main() -> int:
