@@ -74,6 +74,8 @@ class Ledger:
                     partition_by=list(self.partition_by),
                     configuration=dict(self.configuration),
                     storage_options=_storage_options(),
+                    # Tried again after a lost race, a creation would become a second version.
+                    commit_properties=CommitProperties(max_commit_retries=0),
                 )
             except DeltaError:
                 # Lost the race for version 0 where the table is there now, else a real failure.
