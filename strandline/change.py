@@ -1,6 +1,7 @@
 """What a record turns out to be: a change of a row, a truncate, a tombstone, or something else."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -38,8 +39,11 @@ class Change:
     """One delivery of a change of one row.
 
     `key` is canonical JSON. `row` holds the after image of c, u and r; columns in `unset` were not
-    sent and have no entry. `identity` is equal for two deliveries of one change (ordering-notes
-    §2). `seq` is "" for a tombstone until the link stage has placed it.
+    sent and have no entry, columns in `unheld` were sent with a value that their type cannot hold.
+    `identity` is equal for two deliveries of one change (ordering-notes §2). `seq` is "" for a
+    tombstone until the distinct stage has placed it. `before` and `after` are the images as sent,
+    as JSON text that compares; None where the image is absent or no fact. `scope` names the
+    physical table, `emitted` is the envelope's own time in milliseconds.
     """
 
     at: Coordinates
@@ -49,20 +53,32 @@ class Change:
     position: Position | None
     identity: tuple[object, ...]
     time: Time
-    row: dict[str, object] | None = None
+    row: Mapping[str, object] | None = None
     unset: frozenset[str] = frozenset()
+    unheld: frozenset[str] = frozenset()
     moved_to: str | None = None
     moved_from: str | None = None
     tx_id: str | None = None
+    before: str | None = None
+    after: str | None = None
+    scope: str | None = None
+    emitted: int | None = None
+    in_flight: bool = False  # of a transaction that may have been open when a snapshot was taken
 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A truncate of a table: everything before `seq` that is still open ends here."""
+    """A truncate of a table, or the end of a snapshot: what is open before `seq` ends here.
+
+    `scope` names the physical table; None fences every row of the topic. A `sweep` spares the keys
+    that the snapshot read.
+    """
 
     at: Coordinates
     seq: str
     time: Time
+    scope: str | None = None
+    sweep: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +86,7 @@ class Control:
     """A record that carries no row: transaction marker, notification, schema change, heartbeat."""
 
     at: Coordinates
+    payload: Mapping[str, object] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from strandline import __version__, capture, engine, rendering, source
 from strandline.change import Quarantined
-from strandline.connectors import CONNECTORS
 from strandline.errors import StrandlineError
 from strandline.receipt import Counts
 
@@ -66,14 +65,16 @@ def _history(options: argparse.Namespace) -> int:
     outcome = engine.named(options.engine)(
         records,
         batches=options.batches,
-        connector=CONNECTORS[spec.connector] if spec else None,
+        source=spec,
     )
     for topic, cells in outcome.rows:
         print(rendering.line(topic, cells))
     if options.quarantine:
         _write_quarantine(options.quarantine, outcome.quarantined)
     print(summary(outcome.counts), file=sys.stderr)
-    return 0
+    for topic, error in outcome.stopped:
+        print(f"strandline: {topic}: {error}", file=sys.stderr)
+    return USAGE if outcome.stopped else 0
 
 
 def summary(counts: Counts) -> str:

@@ -55,7 +55,7 @@ def column_types(schema: Mapping[str, Any] | None) -> dict[str, ColumnType]:
     return {name: from_connect(dict(field)) for name, field in fields(schema).items()}
 
 
-def row_types(envelope: Mapping[str, Any] | None) -> dict[str, ColumnType]:
-    """Column types of the row that an envelope's schema describes: its `after`, else `before`."""
+def row_fields(envelope: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
+    """The fields of the row that an envelope's schema describes: its `after`, else `before`."""
     images = fields(envelope)
-    return column_types(images.get("after") or images.get("before"))
+    return fields(images.get("after") or images.get("before"))

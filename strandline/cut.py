@@ -86,5 +86,5 @@ def _tables(source: Source, ranges: Mapping[str, list[OffsetRange]]) -> tuple[Ta
                 f"source {source.name}: topics '{cuts[table].topic}' and '{topic}' both feed table "
                 f"'{table}': give one of them another name in a [[table]] section of its file"
             )
-        cuts[table] = TableCut(table, topic, tuple(ranges[topic]))
+        cuts[table] = TableCut(table, topic, tuple(ranges[topic]), source.rules(topic))
     return tuple(cuts[table] for table in sorted(cuts))

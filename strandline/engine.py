@@ -11,38 +11,46 @@ from importlib.metadata import entry_points
 from typing import Protocol
 
 from strandline.change import Quarantined
-from strandline.connectors import Connector
+from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError
-from strandline.interpreter import interpret
+from strandline.interpreter import interpret, no_rules
 from strandline.receipt import Counts
 from strandline.record import Record
+from strandline.source import Source
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """History rows as (topic, cells), ordered by topic, key and position; quarantine; law 6."""
+    """History rows as (topic, cells), ordered by topic, key and position; quarantine; law 6.
+
+    `stopped` has the topics whose tables could not go on, and why.
+    """
 
     rows: Iterable[tuple[str, Mapping[str, object]]]
     quarantined: Sequence[Quarantined]
     counts: Counts
+    stopped: Sequence[tuple[str, str]] = ()
 
 
 class Engine(Protocol):
-    """Folds records, cut into that many runs. `connector` None: the records say."""
+    """Folds records, cut into that many runs. `source` None: the records say it all."""
 
     def __call__(
-        self, records: Sequence[Record], *, batches: int, connector: Connector | None
+        self, records: Sequence[Record], *, batches: int, source: Source | None
     ) -> Outcome: ...
 
 
-def python(records: Sequence[Record], *, batches: int, connector: Connector | None) -> Outcome:
+def python(records: Sequence[Record], *, batches: int, source: Source | None) -> Outcome:
     """The interpreter. It folds everything that has arrived in each run: the last one stands."""
     del batches
-    found = interpret(records, connector, recorded_at(records))
+    connector = CONNECTORS[source.connector] if source else None
+    rules = source.rules if source else no_rules
+    found = interpret(records, connector, recorded_at(records), rules)
     rows = ((table.topic, version.cells()) for table in found.tables for version in table.versions)
-    return Outcome(rows, found.quarantined, found.counts)
+    stopped = [(table.topic, table.error) for table in found.tables if table.error is not None]
+    return Outcome(rows, found.quarantined, found.counts, stopped)
 
 
 def named(name: str) -> Engine:

@@ -6,9 +6,11 @@ so it may be run again, by anyone, any number of times.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
-FORMAT = 1
+from strandline.rules import TableRules
+
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class TableCut:
     table: str
     topic: str
     ranges: tuple[OffsetRange, ...]
+    rules: TableRules = field(default_factory=TableRules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,12 @@ class Manifest:
         if fields.pop("format", None) != FORMAT:
             raise ValueError(f"not a manifest of format {FORMAT}")
         tables = tuple(
-            TableCut(cut["table"], cut["topic"], _ranges(cut["ranges"]))
+            TableCut(
+                cut["table"],
+                cut["topic"],
+                _ranges(cut["ranges"]),
+                TableRules.from_fields(cut["rules"]),
+            )
             for cut in fields.pop("tables")
         )
         return Manifest(tables=tables, control=_ranges(fields.pop("control")), **fields)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from strandline.errors import UndecodableError
 
-EPOCH = "0000"
 _TIE_DIGITS = 16
 
 
@@ -18,8 +17,9 @@ _TIE_DIGITS = 16
 class Position:
     """A position in the source's log.
 
-    `major` orders (fixed width for one connector). `text` is for people. `link` is equal for the
-    two halves of one key move and different for two changes of one key.
+    `major` orders (fixed width for one connector; "" where only the offset does). `text` is for
+    people. `link` is equal for the two halves of one key move and different for two changes of one
+    key.
     """
 
     major: str
@@ -34,29 +34,33 @@ def digits(value: object, width: int, what: str) -> str:
     """
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise UndecodableError("no_position", f"{what} is {value!r}, not an integer")
-    try:
-        number = int(value)
-    except ValueError as error:
-        raise UndecodableError("no_position", f"{what} is {value!r}, not an integer") from error
-    text = f"{number:0{width}x}"
-    if number < 0 or len(text) > width:
-        raise UndecodableError("no_position", f"{what} is {number}, out of range")
+    shaped = isinstance(value, int) or (value.isascii() and value.isdigit())
+    text = f"{int(value):0{width}x}" if shaped and len(str(value)) <= 2 * width else ""
+    if not text or text.startswith("-"):
+        raise UndecodableError("no_position", f"{what} is {value!r}, not a position")
+    if len(text) > width:
+        raise UndecodableError("no_position", f"{what} is {value}, out of range")
     return text
 
 
-def seq(major: str, offset: int) -> str:
+def seq(major: str, offset: int, *, epoch: int = 0) -> str:
     """The sortable position of a row change."""
-    return f"{EPOCH}{major}{offset:0{_TIE_DIGITS}x}"
+    return f"{epoch:04x}{major}{offset:0{_TIE_DIGITS}x}"
 
 
-def fence_seq(major: str) -> str:
+def fence_seq(major: str, *, epoch: int = 0) -> str:
     """The sortable position of a truncate: before every row change of the same major position.
 
     Its own offset says nothing, a truncate has no key and lands in any partition.
     """
-    return f"{EPOCH}{major}{0:0{_TIE_DIGITS}x}"
+    return seq(major, 0, epoch=epoch)
 
 
 def major_of(position: str) -> str:
     """The part of a `_seq` that orders across partitions: epoch and major position."""
     return position[:-_TIE_DIGITS]
+
+
+def directly_after(position: str, offset: int) -> str:
+    """The `_seq` of a record at that offset which has no position but that of the one before it."""
+    return f"{major_of(position)}{offset:0{_TIE_DIGITS}x}"

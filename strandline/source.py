@@ -8,13 +8,16 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError
+from strandline.rules import PLACEHOLDER, Epoch, TableRules, column_type, since
+from strandline.section import Section
 
 LAKE_VARIABLE = "STRANDLINE_LAKE"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -27,6 +30,7 @@ class TableSpec:
 
     topic: str
     name: str
+    rules: TableRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,11 @@ class Source:
     control_topics: tuple[str, ...]
     tables: tuple[TableSpec, ...]
     spark_conf: Mapping[str, str]
+    default_rules: TableRules
+
+    def rules(self, topic: str) -> TableRules:
+        """The rules of the table that a topic feeds."""
+        return next((t.rules for t in self.tables if t.topic == topic), self.default_rules)
 
     def table_name(self, topic: str) -> str:
         """The table that a topic feeds: its configured name, else the topic less the prefix."""
@@ -83,10 +92,19 @@ class Source:
 def load(path: Path, environ: Mapping[str, str] = os.environ) -> Source:
     """The source of a file. Raises `SpecError` with one line that says what to fix."""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise SpecError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{path}: not valid TOML: {error}") from error
+    return parse(text, path, environ)
+
+
+def parse(text: str, path: Path, environ: Mapping[str, str] = os.environ) -> Source:
+    """The source of a file's text; errors name the path, the source has its name."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise SpecError(f"{path}: not valid TOML: {error}") from error
     if not _NAME.fullmatch(path.stem):
         raise SpecError(
@@ -97,50 +115,12 @@ def load(path: Path, environ: Mapping[str, str] = os.environ) -> Source:
 
 
 @dataclass(frozen=True, slots=True)
-class _Section:
-    """One table of the TOML document, read key by key; `finish` refuses what nobody asked for."""
-
-    path: Path
-    title: str
-    values: dict[str, Any]
-    asked: dict[str, type]
-
-    def take(self, key: str, kind: type, default: Any = None, *, required: bool = False) -> Any:
-        self.asked[key] = kind
-        value = self.values.get(key, default)
-        if value is None and required:
-            raise SpecError(f"{self.path}: {self.title}: '{key}' is missing ({_article(kind)})")
-        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-            raise SpecError(
-                f"{self.path}: {self.title}: '{key}' must be {_article(kind)}, not {value!r}"
-            )
-        return value
-
-    def strings(self, key: str) -> tuple[str, ...]:
-        values = self.take(key, list, [])
-        for value in values:
-            if not isinstance(value, str):
-                raise SpecError(
-                    f"{self.path}: {self.title}: '{key}' must hold strings only, not {value!r}"
-                )
-        return tuple(values)
-
-    def finish(self) -> None:
-        for key in self.values:
-            if key not in self.asked:
-                raise SpecError(
-                    f"{self.path}: {self.title}: unknown key '{key}'; "
-                    f"allowed are {', '.join(sorted(self.asked))}"
-                )
-
-
-@dataclass(frozen=True, slots=True)
 class _Document:
     path: Path
     values: dict[str, Any]
 
     def source(self, environ: Mapping[str, str]) -> Source:
-        top = _Section(self.path, "top level", self.values, {})
+        top = Section(self.path, "top level", self.values)
         connector = top.take("connector", str, required=True)
         if connector not in CONNECTORS:
             raise SpecError(
@@ -153,8 +133,13 @@ class _Document:
                 f"{self.path}: no lake: set 'lake' to a folder or URI there, "
                 f"or the variable {LAKE_VARIABLE} for all sources"
             )
-        kafka, schedule, landing, spark = (
-            self._section(top, title) for title in ("kafka", "schedule", "landing", "spark")
+        titles = ("kafka", "schedule", "landing", "spark")
+        kafka, schedule, landing, spark = map(top.section, titles)
+        rules = TableRules(
+            placeholder=top.take("placeholder", str, PLACEHOLDER),
+            flattened=top.take("flattened", bool),
+            sweep=top.take("sweep", bool, True),
+            epochs=self._epochs(top),
         )
         source = Source(
             name=self.path.stem,
@@ -165,47 +150,33 @@ class _Document:
             control_topics=kafka.strings("control_topics"),
             land_schedule=schedule.take("land", str),
             compact_schedule=schedule.take("compact", str),
-            segment_bytes=self._positive(landing, "segment_bytes", 64 << 20),
-            max_segments=self._positive(landing, "max_segments", 64),
+            segment_bytes=landing.positive("segment_bytes", 64 << 20),
+            max_segments=landing.positive("max_segments", 64),
             spark_connection=spark.take("connection", str, "spark_default"),
-            spark_conf=self._conf(spark),
-            tables=self._tables(top),
+            spark_conf=MappingProxyType(spark.mapping("conf")),
+            tables=self._tables(top, rules),
+            default_rules=rules,
         )
         for section in (top, kafka, schedule, landing, spark):
             section.finish()
         return source
 
-    def _section(self, top: _Section, title: str) -> _Section:
-        return _Section(self.path, f"[{title}]", top.take(title, dict, {}), {})
-
-    def _positive(self, section: _Section, key: str, default: int) -> int:
-        value: int = section.take(key, int, default)
-        if value < 1:
-            raise SpecError(f"{self.path}: {section.title}: '{key}' must be 1 or more, not {value}")
-        return value
-
-    def _conf(self, spark: _Section) -> Mapping[str, str]:
-        conf = spark.take("conf", dict, {})
-        for key, value in conf.items():
-            if not isinstance(value, str):
-                raise SpecError(f"{self.path}: [spark.conf]: '{key}' must be a string")
-        return MappingProxyType(dict(conf))
-
-    def _tables(self, top: _Section) -> tuple[TableSpec, ...]:
-        tables: list[TableSpec] = []
-        for number, values in enumerate(top.take("table", list, []), 1):
-            if not isinstance(values, dict):
-                raise SpecError(f"{self.path}: write each table as a [[table]] section")
-            section = _Section(self.path, f"[[table]] {values.get('topic', number)}", values, {})
-            topic = section.take("topic", str, required=True)
-            name = section.take("name", str, topic)
-            if not _TABLE_NAME.fullmatch(name):
-                raise SpecError(
-                    f"{self.path}: {section.title}: 'name' becomes a folder: letters, digits, "
-                    f"'_', '.', '$' and '-' only, not {name!r}"
-                )
+    def _epochs(self, top: Section) -> tuple[Epoch, ...]:
+        epochs = []
+        for section in top.sections("epoch", "number"):
+            number = section.positive("number", 0)
+            moment = section.take("since", datetime, required=True)
             section.finish()
-            tables.append(TableSpec(topic, name))
+            if moment.tzinfo is None:
+                raise SpecError(f"{self.path}: {section.title}: 'since' needs an offset from UTC")
+            epochs.append(Epoch(number, since(moment)))
+        ordered = sorted(epochs, key=lambda epoch: epoch.since)
+        if ordered != sorted(epochs, key=lambda epoch: epoch.number):
+            raise SpecError(f"{self.path}: [[epoch]]: later epochs need higher numbers")
+        return tuple(ordered)
+
+    def _tables(self, top: Section, rules: TableRules) -> tuple[TableSpec, ...]:
+        tables = [self._table(section, rules) for section in top.sections("table", "topic")]
         for kind in ("topic", "name"):
             values = [getattr(table, kind) for table in tables]
             twice = next((value for value in values if values.count(value) > 1), None)
@@ -213,11 +184,42 @@ class _Document:
                 raise SpecError(f"{self.path}: two [[table]] sections have the {kind} '{twice}'")
         return tuple(tables)
 
+    def _table(self, section: Section, rules: TableRules) -> TableSpec:
+        topic = section.take("topic", str, required=True)
+        name = section.take("name", str, topic)
+        if not _TABLE_NAME.fullmatch(name):
+            raise SpecError(
+                f"{self.path}: {section.title}: 'name' becomes a folder: letters, digits, "
+                f"'_', '.', '$' and '-' only, not {name!r}"
+            )
+        own = replace(
+            rules,
+            key=section.strings("key"),
+            track=section.strings("track"),
+            ignore=section.strings("ignore"),
+            columns=tuple(section.mapping("columns").items()),
+            flattened=section.take("flattened", bool, rules.flattened),
+            sweep=section.take("sweep", bool, rules.sweep),
+        )
+        section.finish()
+        self._check(section, own)
+        return TableSpec(topic, name, own)
 
-def _article(kind: type) -> str:
-    return {
-        str: "a string",
-        int: "a whole number",
-        list: "a list",
-        dict: "a table",
-    }[kind]
+    def _check(self, section: Section, rules: TableRules) -> None:
+        where = f"{self.path}: {section.title}"
+        for column, text in rules.columns:
+            try:
+                column_type(text)
+            except ValueError as error:
+                raise SpecError(f"{where}: 'columns.{column}': {error}") from error
+        both = set(rules.track) & set(rules.ignore)
+        if both:
+            raise SpecError(f"{where}: '{min(both)}' is in 'track' and in 'ignore'")
+        contract = dict(rules.columns)
+        for name in ("key", "track", "ignore"):
+            unknown = [c for c in getattr(rules, name) if contract and c not in contract]
+            if unknown:
+                raise SpecError(
+                    f"{where}: '{name}' names the column '{unknown[0]}', which 'columns' lacks; "
+                    f"there are {', '.join(contract)}"
+                )

@@ -21,6 +21,8 @@ class TimeQuality(StrEnum):
     """How far `_valid_from` can be trusted (DESIGN §4, debezium-facts §5.3)."""
 
     COMMIT = "commit"  # the commit time of the source
+    BEGIN = "begin"  # the begin of the transaction
+    CHANGE = "change"  # the time of the change inside its transaction
     STATEMENT = "statement"  # the start of the statement, in whole seconds
     SNAPSHOT = "snapshot"  # the time of a snapshot read: the row is older
     KAFKA = "kafka"  # the source had no believable time: Kafka's, of the first delivery

@@ -1,11 +1,28 @@
 """What is special about each connector, one module each; no other module knows any of it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from strandline.connectors.connector import Connector
 from strandline.connectors.mysql import MySQL
+from strandline.connectors.oracle import Oracle
 from strandline.connectors.postgresql import PostgreSQL
+from strandline.connectors.sqlserver import SQLServer
+from strandline.connectors.yugabytedb import YugabyteDB
+
+_ALL: tuple[Connector, ...] = (MySQL(), Oracle(), SQLServer(), YugabyteDB(), PostgreSQL())
 
 CONNECTORS: dict[str, Connector] = {
-    name: connector for connector in (MySQL(), PostgreSQL()) for name in connector.names
+    name: connector for connector in _ALL for name in connector.names
 }
 
-__all__ = ["CONNECTORS", "Connector"]
+
+def of(source: Mapping[str, Any]) -> Connector | None:
+    """The connector that a `source` names, or that its fields give away where it names none."""
+    name = source.get("connector")
+    if name:
+        return next((each for each in _ALL if name in each.accepts), None)
+    return next((each for each in _ALL if each.recognises(source)), None)
+
+
+__all__ = ["CONNECTORS", "Connector", "of"]

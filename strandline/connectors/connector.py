@@ -10,6 +10,7 @@ from strandline.position import Position
 from strandline.version import TimeQuality
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NUMBERED = (3, 7)  # since then `total_order` survives a restart inside a transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +23,9 @@ class Moment:
     @staticmethod
     def of(source: Mapping[str, Any], quality: TimeQuality) -> "Moment":
         """From `ts_us` (since Debezium 2.6), else `ts_ms`."""
-        micros = _integer(source.get("ts_us"))
+        micros = integer(source.get("ts_us"))
         if micros is None:
-            millis = _integer(source.get("ts_ms"))
-            micros = None if millis is None else millis * 1000
+            micros = thousandfold(integer(source.get("ts_ms")))
         return Moment(instant(micros), quality)
 
 
@@ -39,19 +39,56 @@ def instant(micros: int | None) -> datetime | None:
         return None
 
 
-def _integer(value: object) -> int | None:
+def thousandfold(number: int | None) -> int | None:
+    """Milliseconds in microseconds; None stays None."""
+    return None if number is None else number * 1000
+
+
+def integer(value: object) -> int | None:
+    """An integer of the envelope, which may come as text; None where it is none or absurd."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         return None
     try:
-        return int(value)
+        number = int(value)
     except ValueError:
         return None
+    return number if -(1 << 63) <= number < 1 << 63 else None
+
+
+def release(source: Mapping[str, Any]) -> tuple[int, int]:
+    """Debezium's version as (major, minor); (0, 0) where it is not said."""
+    parts = str(source.get("version") or "").split(".")
+    if len(parts) > 1 and parts[0].isdigit() and parts[1].isdigit():
+        return int(parts[0]), int(parts[1])
+    return 0, 0
+
+
+def text(value: object) -> str | None:
+    """A field of the envelope as text; None where it is null, absent or empty."""
+    return None if value is None or value == "" else str(value)
 
 
 class Connector(ABC):
-    """One connector's meaning of `source`; stateless."""
+    """One connector's meaning of `source`; stateless.
+
+    `names` are what a source file may call it, `accepts` what `source.connector` may say. `shifts`:
+    a key may be taken over before its row leaves it, inside one statement (ordering-notes §5).
+    `shares`: several changes may have one position and identity (§2). `reads_last`: a snapshot read
+    saw everything at its position (§1). `infers_moves`: key moves have no headers (§5).
+    `full_before`: a before image is the whole row as it was, under any setting (§6).
+    """
 
     names: ClassVar[tuple[str, ...]]
+    accepts: ClassVar[tuple[str, ...]]
+    shifts: ClassVar[bool] = False
+    shares: ClassVar[bool] = False
+    reads_last: ClassVar[bool] = False
+    infers_moves: ClassVar[bool] = False
+    full_before: ClassVar[bool] = True
+
+    @abstractmethod
+    def recognises(self, source: Mapping[str, Any]) -> bool:
+        """True for a `source` that names no connector but has this one's fields."""
 
     @abstractmethod
     def position(self, source: Mapping[str, Any]) -> Position:
@@ -68,3 +105,35 @@ class Connector(ABC):
     @abstractmethod
     def tx_id(self, source: Mapping[str, Any]) -> str | None:
         """The transaction, for `_tx_id`."""
+
+    def ordinal(self, source: Mapping[str, Any], transaction: Mapping[str, Any]) -> str | None:
+        """A number that tells changes of equal position apart, where it survives restarts."""
+        if release(source) >= _NUMBERED:
+            return text(transaction.get("total_order"))
+        return None
+
+    def scope(self, source: Mapping[str, Any]) -> str | None:
+        """The physical table, which a truncate is of: one topic may carry several."""
+        parts = [text(source.get(part)) for part in ("db", "schema", "table")]
+        return None if parts[2] is None else ".".join(part for part in parts if part)
+
+    def in_flight(self, source: Mapping[str, Any]) -> bool:
+        """True where the position is not that of the commit (ordering-notes §9, A10)."""
+        del source
+        return False
+
+    def unwrap(
+        self, row: Mapping[str, Any], *, partial: bool
+    ) -> tuple[Mapping[str, Any], frozenset[str]]:
+        """The cells of an image, and the columns that it leaves out though it names them."""
+        del partial
+        return row, frozenset()
+
+    def unwrap_schema(self, field: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The schema of a column's value from the schema of its cell."""
+        return field
+
+    def connect_schema(self, native: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The schema that this connector, set to its defaults, would embed for a native column."""
+        del native
+        return None

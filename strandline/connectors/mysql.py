@@ -1,28 +1,35 @@
-"""MySQL and MariaDB (Debezium `mysql`, `mariadb`).
+"""MySQL, MariaDB, and Tencent's MySQL subscription (Debezium `mysql`, `mariadb`).
 
 Order: (number of the binlog file, `source.pos`) as integers: `mysql-bin.999999` comes before
 `mysql-bin.1000000` (debezium-facts §1.1). `row` is part of the identity, not of the order, and
-means nothing for a truncate. Time: `source.ts_us`; the commit time where MySQL sends a GTID with
-microseconds, else the start of the statement in whole seconds.
+means nothing for a truncate. With compressed transactions all changes of a transaction share one
+position. Time: `source.ts_us`; the commit time where MySQL sends a GTID with microseconds, else the
+start of the statement in whole seconds.
 """
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from strandline.connectors.connector import Connector, Moment
+from strandline.connectors import mysql_types
+from strandline.connectors.connector import Connector, Moment, text
 from strandline.errors import UndecodableError
 from strandline.position import Position, digits
 from strandline.version import TimeQuality
 
 # The last run of digits: `mysql-bin.000003`, and MariaDB 12.3's `binlog-000003.ibb`.
-_FILE_NUMBER = re.compile(r"(\d+)\D*$")
+_FILE_NUMBER = re.compile(r"([0-9]+)[^0-9]*$")
 
 
 class MySQL(Connector):
-    """See the module."""
+    """See the module. Tencent's subscription sends Debezium's MySQL envelopes."""
 
-    names = ("mysql", "mariadb")
+    names = ("mysql", "mariadb", "tencent")
+    accepts = ("mysql", "mariadb")
+    shares = True
+
+    def recognises(self, source: Mapping[str, Any]) -> bool:
+        return source.get("file") is not None and source.get("pos") is not None
 
     def position(self, source: Mapping[str, Any]) -> Position:
         file, pos = str(source.get("file") or ""), source.get("pos")
@@ -30,11 +37,11 @@ class MySQL(Connector):
         if number is None:
             raise UndecodableError("no_position", f"source.file is {file!r}, without a number")
         major = digits(number[1], 8, "the number of source.file") + digits(pos, 16, "source.pos")
-        text = f"{file}:{pos}"
-        return Position(major, text, f"{text}:{source.get('row')}")
+        place = f"{file}:{pos}"
+        return Position(major, place, f"{place}:{source.get('row')}")
 
     def identity(self, source: Mapping[str, Any]) -> tuple[object, ...]:
-        return (source.get("file"), str(source.get("pos")), source.get("row"))
+        return (text(source.get("file")), text(source.get("pos")), text(source.get("row")))
 
     def time(self, source: Mapping[str, Any], *, snapshot: bool) -> Moment:
         if snapshot:
@@ -43,5 +50,7 @@ class MySQL(Connector):
         return Moment.of(source, TimeQuality.COMMIT if exact else TimeQuality.STATEMENT)
 
     def tx_id(self, source: Mapping[str, Any]) -> str | None:
-        gtid = source.get("gtid")
-        return None if gtid is None else str(gtid)
+        return text(source.get("gtid"))
+
+    def connect_schema(self, native: Mapping[str, Any]) -> dict[str, Any] | None:
+        return mysql_types.connect_schema(native)

@@ -3,14 +3,16 @@
 Order: `source.sequence` = [end of the previously committed transaction, lsn], compared as a pair of
 unsigned integers; a first element null reads as the second (live-stack, "Real events", 1). Plain
 `lsn` interleaves across transactions. Identity: lsn and txId; `sequence` changes across restarts
-(ibid. 2). Time: `source.ts_us`, the commit time; of a read, the start of the table's scan.
+(ibid. 2). Time: `source.ts_us`, the commit time; of a read, the start of the table's scan. `before`
+is the whole row under REPLICA IDENTITY FULL only; otherwise NOT NULL columns are filled with
+fallbacks (debezium-facts §1.2).
 """
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
-from strandline.connectors.connector import Connector, Moment
+from strandline.connectors.connector import Connector, Moment, text
 from strandline.errors import UndecodableError
 from strandline.position import Position, digits
 from strandline.version import TimeQuality
@@ -20,32 +22,51 @@ class PostgreSQL(Connector):
     """See the module."""
 
     names = ("postgresql",)
+    accepts = ("postgresql",)
+    shifts = True  # with a deferrable key
+    full_before = False  # only under REPLICA IDENTITY FULL, which no record tells
+
+    def recognises(self, source: Mapping[str, Any]) -> bool:
+        return integer_like(source.get("lsn")) or text(source.get("sequence")) is not None
 
     def position(self, source: Mapping[str, Any]) -> Position:
         commit, lsn = _sequence(source)
         major = digits(commit, 16, "source.sequence[0]") + digits(lsn, 16, "source.sequence[1]")
-        return Position(major, f"{int(commit)}/{int(lsn)}", f"{source.get('txId')}:{lsn}")
+        return Position(major, f"{int(commit)}/{int(lsn)}", f"{text(source.get('txId'))}:{lsn}")
 
     def identity(self, source: Mapping[str, Any]) -> tuple[object, ...]:
-        return (_sequence(source)[1], source.get("txId"))
+        return (_sequence(source)[1], text(source.get("txId")))
 
     def time(self, source: Mapping[str, Any], *, snapshot: bool) -> Moment:
         quality = TimeQuality.SNAPSHOT if snapshot else TimeQuality.COMMIT
         return Moment.of(source, quality)
 
     def tx_id(self, source: Mapping[str, Any]) -> str | None:
-        tx_id = source.get("txId")
-        return None if tx_id is None else str(tx_id)
+        return text(source.get("txId"))
+
+    def in_flight(self, source: Mapping[str, Any]) -> bool:
+        """The first transaction after a start has no commit before it in `sequence`."""
+        return _pair(source)[0] is None
+
+
+def integer_like(value: object) -> bool:
+    """A number, or the digits of one."""
+    return not isinstance(value, bool) and isinstance(value, int | str) and str(value).isdigit()
+
+
+def _pair(source: Mapping[str, Any]) -> tuple[object, object]:
+    sequence = source.get("sequence")
+    try:
+        pair = json.loads(sequence) if isinstance(sequence, str) else [None, None]
+        commit, lsn = pair
+    except (ValueError, TypeError) as error:
+        raise UndecodableError("no_position", f"source.sequence is {sequence!r}") from error
+    return commit, lsn
 
 
 def _sequence(source: Mapping[str, Any]) -> tuple[str, str]:
     """(commit, lsn) as decimal text; `lsn` stands in where a connector before 1.5 sent no pair."""
-    text = source.get("sequence")
-    try:
-        pair = json.loads(text) if isinstance(text, str) else [None, None]
-        commit, lsn = pair
-    except ValueError as error:
-        raise UndecodableError("no_position", f"source.sequence is {text!r}") from error
+    commit, lsn = _pair(source)
     lsn = source.get("lsn") if lsn is None else lsn
     if lsn is None:
         raise UndecodableError("no_position", "neither source.sequence nor source.lsn is set")

@@ -5,33 +5,50 @@ that has arrived so far. The Spark engine has the same stages and must agree wit
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from strandline import connectors, notification, schema_history, widening
 from strandline.change import Change, Control, Fence, Quarantined
 from strandline.connectors import Connector
-from strandline.interpreter.decode import Decoded, Outcome, decode
+from strandline.errors import Terminal
+from strandline.interpreter.decode import Decoded, Decoder, Outcome
 from strandline.interpreter.distinct import distinct
-from strandline.interpreter.fold import fold
-from strandline.interpreter.link import link
+from strandline.interpreter.fold import Shape, fold
+from strandline.interpreter.link import Habits, link
+from strandline.notification import Snapshot
 from strandline.receipt import Counts
 from strandline.record import Record
+from strandline.rules import TableRules
 from strandline.types import ColumnType
 from strandline.version import Version
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NO_RULES = TableRules()
+
+Rules = Callable[[str], TableRules]
+
+
+def no_rules(topic: str) -> TableRules:
+    """What is said of a table where no source file is."""
+    del topic
+    return _NO_RULES
 
 
 @dataclass(frozen=True, slots=True)
 class TableHistory:
-    """What the records of one topic came to. `columns` are the business columns in their order."""
+    """What the records of one topic came to. `columns` are the business columns in their order.
+
+    `error`: why the table stopped, and what to do; it has no versions and no counts then.
+    """
 
     topic: str
     columns: dict[str, ColumnType]
     versions: list[Version]
     counts: Counts
     orphaned_moves: int = 0
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +64,22 @@ class Histories:
 class _Table:
     """What has been decoded of one topic."""
 
-    columns: dict[str, ColumnType] = field(default_factory=dict)
+    types: dict[str, list[ColumnType]] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     fences: list[Fence] = field(default_factory=list)
+    connector: Connector | None = None
     control: int = 0
     quarantined: int = 0
 
     def add(self, outcome: Outcome) -> None:
         match outcome:
-            case Decoded(change, columns):
+            case Decoded(change, columns, connector):
                 self.changes.append(change)
+                self.connector = self.connector or connector
                 for name, kind in columns.items():
-                    self.columns.setdefault(name, kind)
+                    declared = self.types.setdefault(name, [])
+                    if kind not in declared:
+                        declared.append(kind)
             case Fence():
                 self.fences.append(outcome)
             case Control():
@@ -68,41 +89,96 @@ class _Table:
 
 
 def interpret(
-    records: Iterable[Record], connector: Connector | None = None, recorded_at: datetime = _EPOCH
+    records: Iterable[Record],
+    connector: Connector | None = None,
+    recorded_at: datetime = _EPOCH,
+    rules: Rules = no_rules,
 ) -> Histories:
     """Folds records, in any order that Kafka can produce, into the histories of their tables.
 
-    A record that was landed twice (same coordinates) counts once.
+    `connector` None: the one that the records name. `rules`: those of a topic's table. A record
+    that was landed twice (same coordinates) counts once.
     """
     landed = {record.at: record for record in records}
+    told = _told(landed.values(), connector)
     tables: dict[str, _Table] = defaultdict(_Table)
     quarantined = []
     for record in landed.values():
-        outcome = decode(record, connector)
+        topic = record.at.topic
+        outcome = Decoder(connector, rules(topic), told.columns).decode(record)
         if isinstance(outcome, Quarantined):
             quarantined.append(outcome)
-        tables[record.at.topic].add(outcome)
-    histories = [_history(topic, tables[topic], recorded_at) for topic in sorted(tables)]
+        tables[topic].add(outcome)
+    histories = [
+        _history(topic, tables[topic], told, rules(topic), recorded_at) for topic in sorted(tables)
+    ]
     return Histories(
-        tables=[history for history in histories if history.counts.changes],
+        tables=[history for history in histories if history.counts.changes or history.error],
         quarantined=sorted(quarantined, key=lambda q: (q.at.topic, q.at.partition, q.at.offset)),
         counts=total(history.counts for history in histories),
     )
 
 
-def _history(topic: str, table: _Table, recorded_at: datetime) -> TableHistory:
-    found = distinct(table.changes, table.fences)
-    linked = link(found)
-    versions = fold(linked, list(table.columns), recorded_at)
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a stream's control records say: tables' columns, and which snapshots are complete."""
+
+    columns: Mapping[str, Mapping[str, ColumnType]]
+    snapshots: Sequence[Snapshot]
+
+
+def _told(records: Iterable[Record], connector: Connector | None) -> _Told:
+    notices, ddl = [], []
+    for record in records:
+        outcome = Decoder(connector).decode(record) if _may_tell(record) else None
+        if not isinstance(outcome, Control):
+            continue
+        word = notification.notice(outcome.payload)
+        change = schema_history.schema_change(record.at, outcome.payload)
+        notices += [word] if word is not None else []
+        if change is not None:
+            ddl.append(change)
+            connector = connector or connectors.of(_source(outcome.payload))
+    columns = schema_history.column_types(ddl, connector) if connector else {}
+    return _Told(columns, notification.completed(notices))
+
+
+def _may_tell(record: Record) -> bool:
+    """A cheap look before the record is parsed twice."""
+    value = record.value or b""
+    return b'"aggregate_type"' in value or b'"tableChanges"' in value
+
+
+def _source(payload: Mapping[str, object]) -> Mapping[str, object]:
+    """Where a DDL event says it comes from; position style names it in `position`."""
+    for name in ("position", "source"):
+        place = payload.get(name)
+        if isinstance(place, dict) and connectors.of(place) is not None:
+            return place
+    return {}
+
+
+def _history(
+    topic: str, table: _Table, told: _Told, rules: TableRules, recorded_at: datetime
+) -> TableHistory:
+    try:
+        columns = {name: widening.common(name, types) for name, types in table.types.items()}
+    except Terminal as error:
+        return TableHistory(topic, {}, [], Counts(), error=str(error))
+    changes = [_widened(change, columns) for change in table.changes]
+    connector = table.connector
+    found = distinct(changes, table.fences, shares=connector is not None and connector.shares)
+    linked = link(found, told.snapshots if rules.sweep else (), _habits(connector))
+    versions = fold(linked, _shape(columns, rules), recorded_at)
     control = table.control + found.absorbed
-    changes = len(found.changes) + len(found.fences)
+    applied = len(found.changes) + len(found.fences)
     return TableHistory(
         topic,
-        table.columns,
+        columns,
         versions,
         Counts(
-            landed=changes + found.duplicates + control + table.quarantined,
-            changes=changes,
+            landed=applied + found.duplicates + control + table.quarantined,
+            changes=applied,
             duplicates=found.duplicates,
             control=control,
             quarantined=table.quarantined,
@@ -112,6 +188,31 @@ def _history(topic: str, table: _Table, recorded_at: datetime) -> TableHistory:
         ),
         linked.orphans,
     )
+
+
+def _habits(connector: Connector | None) -> Habits:
+    if connector is None:
+        return Habits()
+    return Habits(
+        connector.shifts, connector.reads_last, connector.infers_moves, connector.full_before
+    )
+
+
+def _shape(columns: Mapping[str, ColumnType], rules: TableRules) -> Shape:
+    names = tuple(columns)
+    json = frozenset(name for name, of in columns.items() if getattr(of, "is_json", False))
+    return Shape(names, rules.tracked(names), json)
+
+
+def _widened(change: Change, columns: Mapping[str, ColumnType]) -> Change:
+    if change.row is None:
+        return change
+    row = {
+        name: widening.widen(value, columns[name])
+        for name, value in change.row.items()
+        if name in columns
+    }
+    return replace(change, row=row)
 
 
 def total(counts: Iterable[Counts]) -> Counts:
@@ -125,4 +226,4 @@ def total(counts: Iterable[Counts]) -> Counts:
     return result
 
 
-__all__: Sequence[str] = ("Histories", "TableHistory", "interpret", "total")
+__all__: Sequence[str] = ("Histories", "Rules", "TableHistory", "interpret", "no_rules", "total")

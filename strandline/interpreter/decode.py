@@ -5,132 +5,329 @@ A record becomes a change, a fence, a control record, or goes to quarantine. Sou
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from strandline import connect, values
+from strandline import connect, connectors, flattened, values
 from strandline.change import IMAGES, Change, Control, Fence, Op, Quarantined, Time
 from strandline.connect import Document
 from strandline.connectors import CONNECTORS, Connector
+from strandline.connectors.connector import integer
 from strandline.errors import UndecodableError
+from strandline.inference import json_type
 from strandline.key import canonical
-from strandline.position import fence_seq, seq
+from strandline.placeholder import spellings
+from strandline.position import Position, fence_seq, seq
 from strandline.record import Record
-from strandline.types import TEXT, ColumnType, Kind, Wire
+from strandline.rules import TableRules
+from strandline.types import ColumnType, from_connect
 from strandline.version import TimeQuality
 
 NEW_KEY = "__debezium.newkey"
 OLD_KEY = "__debezium.oldkey"
-PLACEHOLDER = "__debezium_unavailable_value"
-UNAVAILABLE = {PLACEHOLDER, "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="}
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)  # no change data capture before that
 TOLERANCE = timedelta(days=1)  # how far a source's clock may run before Kafka's
 
 # A document with any of these and without `op` is Debezium's own bookkeeping (debezium-facts §2.7,
 # §2.8): schema changes, transaction markers, notifications, heartbeats.
 _CONTROL_FIELDS = ({"ddl"}, {"tableChanges"}, {"status", "id"}, {"aggregate_type"}, {"ts_ms"})
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_UNTYPED: Mapping[str, Mapping[str, ColumnType]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A row change together with the column types that its schema declared."""
+    """A row change, the column types that its schema declared or its values show, its connector."""
 
     change: Change
     columns: Mapping[str, ColumnType]
+    connector: Connector | None = None
 
 
 Outcome = Decoded | Fence | Control | Quarantined
 
 
-def decode(record: Record, connector: Connector | None = None) -> Outcome:
-    """What the record is. `connector` None: the one that its `source` names."""
-    try:
-        if record.value is None:
-            return _tombstone(record)
-        document = connect.parse(record.value, "value")
-        if document.payload is None:
-            return _tombstone(record)
-        return _document(record, document, connector)
-    except UndecodableError as error:
-        return Quarantined(record.at, error.reason, error.detail)
+@dataclass(frozen=True, slots=True)
+class Decoder:
+    """Decodes the records of one table.
 
+    `connector` None: the one that a record's `source` names. `tables` are the column types that the
+    source's schema history knows, by `db.schema.table`.
+    """
 
-def _document(record: Record, document: Document, connector: Connector | None) -> Outcome:
-    envelope = document.payload
-    if not isinstance(envelope, dict):
-        raise UndecodableError("not_an_envelope", "the value is JSON, but no object")
-    if "op" not in envelope:
-        if any(names <= envelope.keys() for names in _CONTROL_FIELDS):
+    connector: Connector | None = None
+    rules: TableRules = field(default_factory=TableRules)
+    tables: Mapping[str, Mapping[str, ColumnType]] = field(default_factory=dict)
+
+    def decode(self, record: Record) -> Outcome:
+        """What the record is."""
+        try:
+            if record.value is None:
+                return self._tombstone(record)
+            document = connect.parse(record.value, "value")
+            if document.payload is None:
+                return self._tombstone(record)
+            return self._document(record, document)
+        except UndecodableError as error:
+            return Quarantined(record.at, error.reason, error.detail)
+
+    def _document(self, record: Record, document: Document) -> Outcome:
+        value = document.payload
+        if not isinstance(value, dict):
+            raise UndecodableError("not_an_envelope", "the value is JSON, but no object")
+        flat = self.rules.flattened
+        if flat or (flat is None and flattened.is_flattened(value, document.schema)):
+            return self._flattened(record, document)
+        if "op" not in value:
+            if any(names <= value.keys() for names in _CONTROL_FIELDS):
+                return Control(record.at, value)
+            raise UndecodableError("not_an_envelope", "the value has no field 'op'")
+        if value["op"] == "m":
             return Control(record.at)
-        raise UndecodableError("not_an_envelope", "the value has no field 'op'")
-    if envelope["op"] == "m":
-        return Control(record.at)
-    try:
-        op = Op(envelope["op"])
-    except ValueError as error:
-        raise UndecodableError("unknown_op", f"op is {envelope['op']!r}") from error
-    source = envelope.get("source")
-    if not isinstance(source, dict):
-        raise UndecodableError("no_source", "the envelope has no 'source'")
-    known = connector or CONNECTORS.get(str(source.get("connector")))
-    if known is None:
-        raise UndecodableError(
-            "unknown_connector",
-            f"source.connector is {source.get('connector')!r}; "
-            f"known are {', '.join(sorted(CONNECTORS))}",
+        op = _op(value)
+        source = value.get("source")
+        if not isinstance(source, dict):
+            raise UndecodableError("no_source", "the envelope has no 'source'")
+        return self._event(record, document, op, _Event(self._connector(source), source))
+
+    def _flattened(self, record: Record, document: Document) -> Outcome:
+        moved = record.header(OLD_KEY) is not None
+        value = flattened.envelope(document.payload, moved=moved)
+        source = value["source"]
+        connector = self.connector or connectors.of(source)
+        schema = flattened.row_schema(document.schema)
+        event = _Event(connector, source, positioned=False)
+        return self._event(record, Document(schema, value), _op(value), event)
+
+    def _connector(self, source: Mapping[str, Any]) -> Connector:
+        found = connectors.of(source)
+        named = source.get("connector")
+        wanted = self.connector
+        if wanted is not None and (not named or named in wanted.accepts):
+            return wanted
+        if found is None or wanted is not None:
+            known = wanted.accepts if wanted else sorted(CONNECTORS)
+            raise UndecodableError(
+                "unknown_connector",
+                f"source.connector is {named!r}; known are {', '.join(known)}",
+            )
+        return found
+
+    def _event(self, record: Record, document: Document, op: Op, event: "_Event") -> Outcome:
+        if op is not Op.TRUNCATE:
+            return self._row_change(record, document, op, event)
+        epoch = self.rules.epoch(record.timestamp)
+        position = event.position(record)
+        return Fence(
+            record.at,
+            fence_seq(position.major, epoch=epoch),
+            event.time(record),
+            event.scope,
         )
-    if op is Op.TRUNCATE:
-        position = known.position(source)
-        return Fence(record.at, fence_seq(position.major), _time(record, source, known))
-    return _row_change(record, document, Op(op), known)
+
+    def _row_change(self, record: Record, document: Document, op: Op, event: "_Event") -> Decoded:
+        envelope = document.payload
+        if op is Op.CREATE and event.snapshot:
+            op = Op.READ  # the ReadToInsertEvent transform renames them (debezium-facts §2.12)
+        before, after = (_image(envelope, name) for name in ("before", "after"))
+        if op in IMAGES and after is None:
+            raise UndecodableError("no_image", f"op is {op.value!r}, but 'after' holds no row")
+        types = self._types(document.schema, event)
+        key, key_types = self._key(record, before if op is Op.DELETE else after, types, event)
+        sent, left_out = event.unwrap(after or {}, partial=op is Op.UPDATE)
+        row = _row(sent, types, left_out, self._unavailable) if op in IMAGES else _NO_ROW
+        position = event.position(record)
+        epoch = self.rules.epoch(record.timestamp)
+        moved_to = _other(record, NEW_KEY, key_types, event) if op is Op.DELETE else None
+        moved_from = _other(record, OLD_KEY, key_types, event) if op is Op.CREATE else None
+        old, _ = event.unwrap(before or {}, partial=False)
+        transaction = envelope.get("transaction")
+        change = Change(
+            at=record.at,
+            op=op,
+            key=key,
+            seq=seq(position.major, record.at.offset, epoch=epoch),
+            position=position,
+            identity=(
+                epoch,
+                *event.identity(record, transaction if isinstance(transaction, dict) else {}),
+                op,
+                moved_to,
+                moved_from,
+                _content(old),
+                _content(after or {}),
+            ),
+            time=event.time(record),
+            row=row.cells if op in IMAGES else None,
+            unset=row.unset,
+            unheld=row.unheld,
+            moved_to=moved_to,
+            moved_from=moved_from,
+            tx_id=event.tx_id(transaction),
+            before=_content(old) if before else None,
+            after=_content(sent) if op in IMAGES and not row.unset else None,
+            scope=event.scope,
+            emitted=integer(envelope.get("ts_ms")) if op is Op.READ and event.whole else None,
+            in_flight=event.in_flight and op is not Op.READ,
+        )
+        return Decoded(change, {**row.types, **types}, event.connector)
+
+    @property
+    def _unavailable(self) -> frozenset[str]:
+        return spellings(self.rules.placeholder)
+
+    def _types(self, schema: Mapping[str, Any] | None, event: "_Event") -> Mapping[str, ColumnType]:
+        """Column types: embedded, else the contract's, else those of the schema history."""
+        if schema is not None:
+            return {
+                name: from_connect(event.unwrap_schema(dict(of)))
+                for name, of in connect.row_fields(schema).items()
+            }
+        return {**self.tables.get(event.scope or "", {}), **self.rules.contract}
+
+    # ------------------------------------------------------------------ keys
+
+    def _key(
+        self,
+        record: Record,
+        image: Mapping[str, Any] | None,
+        types: Mapping[str, ColumnType],
+        event: "_Event",
+    ) -> tuple[str, Mapping[str, ColumnType]]:
+        """The canonical key and its types: of the record's key, else of the row's key columns."""
+        if record.key is not None or not self.rules.key:
+            return self._record_key(record, types, event)
+        cells, _ = event.unwrap(image or {}, partial=False)
+        missing = [name for name in self.rules.key if cells.get(name) is None]
+        if missing:
+            raise UndecodableError(
+                "no_key", f"the row has no value for the key column {missing[0]}"
+            )
+        named = {name: cells[name] for name in self.rules.key}
+        return _canonical(named, types, "after"), types
+
+    def _record_key(
+        self, record: Record, types: Mapping[str, ColumnType], event: "_Event | None"
+    ) -> tuple[str, Mapping[str, ColumnType]]:
+        if record.key is None:
+            raise UndecodableError(
+                "no_key",
+                "the record has no key: a table needs a primary key or message.key.columns",
+            )
+        document = connect.parse(record.key, "key")
+        if not isinstance(document.payload, dict) or not document.payload:
+            raise UndecodableError("no_key", "the key holds no columns")
+        wrapping = event or _Event(self.connector, {})
+        if document.schema is not None:
+            fields = connect.fields(document.schema)
+            types = {n: from_connect(wrapping.unwrap_schema(dict(f))) for n, f in fields.items()}
+        cells, _ = wrapping.unwrap(document.payload, partial=False)
+        return _canonical(cells, types, "key"), types
+
+    def _tombstone(self, record: Record) -> Outcome:
+        types = {**next(iter(self.tables.values()), {}), **self.rules.contract}
+        key, key_types = self._record_key(record, types, None)
+        change = Change(
+            at=record.at,
+            op=Op.TOMBSTONE,
+            key=key,
+            seq="",
+            position=None,
+            identity=(),
+            time=Time(_kafka_time(record), TimeQuality.KAFKA, None),
+            moved_to=_other(record, NEW_KEY, key_types, _Event(self.connector, {})),
+        )
+        return Decoded(change, {})
 
 
-def _row_change(record: Record, document: Document, op: Op, connector: Connector) -> Decoded:
-    envelope, source = document.payload, document.payload["source"]
-    key, key_types = _key(record)
-    types = connect.row_types(document.schema)
-    snapshot = is_snapshot(source)
-    if op is Op.CREATE and snapshot:
-        op = Op.READ  # the ReadToInsertEvent transform renames them (debezium-facts §2.12)
-    after = envelope.get("after")
-    if op in IMAGES and not isinstance(after, dict):
-        raise UndecodableError("no_image", f"op is {op.value!r}, but 'after' holds no row")
-    row, unset = _row(after, types) if op in IMAGES else (None, frozenset())
-    position = connector.position(source)
-    moved_to = _header(record, NEW_KEY, key_types) if op is Op.DELETE else None
-    moved_from = _header(record, OLD_KEY, key_types) if op is Op.CREATE else None
-    change = Change(
-        at=record.at,
-        op=op,
-        key=key,
-        seq=seq(position.major, record.at.offset),
-        position=position,
-        identity=(
-            *connector.identity(source),
-            op,
-            moved_to,
-            moved_from,
-            values.compact(envelope.get("before")),
-            values.compact(after),
-        ),
-        time=_time(record, source, connector),
-        row=row,
-        unset=unset,
-        moved_to=moved_to,
-        moved_from=moved_from,
-        tx_id=connector.tx_id(source),
-    )
-    return Decoded(
-        change, types or {name: _json_type(value) for name, value in (row or {}).items()}
-    )
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """The `source` of one event as its connector reads it; without one only the offset orders."""
+
+    connector: Connector | None
+    source: Mapping[str, Any]
+    positioned: bool = True
+
+    @property
+    def snapshot(self) -> bool:
+        return is_snapshot(self.source)
+
+    @property
+    def whole(self) -> bool:
+        """A read of a whole table's snapshot, not of an incremental one."""
+        return self.snapshot and self.source.get("snapshot") != "incremental"
+
+    def position(self, record: Record) -> Position:
+        if self.connector is None or not self.positioned:
+            return Position("", f"{record.at.partition}:{record.at.offset}", "")
+        return self.connector.position(self.source)
+
+    def identity(self, record: Record, transaction: Mapping[str, Any]) -> tuple[object, ...]:
+        """Without any position in it a record is no repetition of another."""
+        place = (record.at.partition, record.at.offset)
+        if self.connector is None:
+            return place
+        if self.positioned:
+            ordinal = self.connector.ordinal(self.source, transaction)
+            return (*self.connector.identity(self.source), ordinal)
+        try:
+            return (self.connector.position(self.source).text,)
+        except UndecodableError:
+            return place
+
+    def time(self, record: Record) -> Time:
+        """The best time of a change: the source's where it is believable, else Kafka's (§5.3)."""
+        kafka = _kafka_time(record)
+        if self.connector is None:
+            return Time(kafka, TimeQuality.KAFKA, None)
+        moment = self.connector.time(self.source, snapshot=self.snapshot)
+        if moment.at is not None and EARLIEST <= moment.at <= kafka + TOLERANCE:
+            return Time(moment.at, moment.quality, moment.at)
+        return Time(kafka, TimeQuality.KAFKA, moment.at)
+
+    def tx_id(self, transaction: object) -> str | None:
+        if self.connector is None:
+            return None
+        own = self.connector.tx_id(self.source)
+        named = transaction.get("id") if isinstance(transaction, dict) else None
+        return own or (None if named is None else str(named))
+
+    @property
+    def scope(self) -> str | None:
+        return None if self.connector is None else self.connector.scope(self.source)
+
+    @property
+    def in_flight(self) -> bool:
+        return (
+            self.connector is not None and self.positioned and self.connector.in_flight(self.source)
+        )
+
+    def unwrap(
+        self, row: Mapping[str, Any], *, partial: bool
+    ) -> tuple[Mapping[str, Any], frozenset[str]]:
+        if self.connector is None:
+            return row, frozenset()
+        return self.connector.unwrap(row, partial=partial)
+
+    def unwrap_schema(self, of: dict[str, Any]) -> dict[str, Any]:
+        return of if self.connector is None else dict(self.connector.unwrap_schema(of))
 
 
-def _tombstone(record: Record) -> Outcome:
-    key, _ = _key(record)
-    time = Time(_kafka_time(record), TimeQuality.KAFKA, None)
-    change = Change(record.at, Op.TOMBSTONE, key, "", None, (), time)
-    return Decoded(change, {})
+@dataclass(frozen=True, slots=True)
+class _Row:
+    cells: dict[str, object]
+    unset: frozenset[str]
+    unheld: frozenset[str]
+    types: dict[str, ColumnType]
+
+
+_NO_ROW = _Row({}, frozenset(), frozenset(), {})
+
+
+def decode(record: Record, connector: Connector | None = None) -> Outcome:
+    """What a record is, without anything known of its table."""
+    return Decoder(connector).decode(record)
 
 
 def is_snapshot(source: Mapping[str, Any]) -> bool:
@@ -138,19 +335,21 @@ def is_snapshot(source: Mapping[str, Any]) -> bool:
     return source.get("snapshot") not in {None, False, "false"}
 
 
-def _key(record: Record) -> tuple[str, Mapping[str, ColumnType]]:
-    if record.key is None:
-        raise UndecodableError(
-            "no_key", "the record has no key: a table needs a primary key or message.key.columns"
-        )
-    document = connect.parse(record.key, "key")
-    if not isinstance(document.payload, dict) or not document.payload:
-        raise UndecodableError("no_key", "the key holds no columns")
-    types = connect.column_types(document.schema)
-    return _canonical(document.payload, types, "key"), types
+def _op(envelope: Mapping[str, Any]) -> Op:
+    try:
+        return Op(envelope["op"])
+    except ValueError as error:
+        raise UndecodableError("unknown_op", f"op is {envelope['op']!r}") from error
 
 
-def _header(record: Record, name: str, types: Mapping[str, ColumnType]) -> str | None:
+def _image(envelope: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    image = envelope.get(name)
+    if image is not None and not isinstance(image, dict):
+        raise UndecodableError("no_image", f"'{name}' is no row")
+    return image
+
+
+def _other(record: Record, name: str, types: Mapping[str, ColumnType], event: _Event) -> str | None:
     """The other key of a move; spelt by the header converter, hence compared after decoding."""
     data = record.header(name)
     if data is None:
@@ -158,61 +357,65 @@ def _header(record: Record, name: str, types: Mapping[str, ColumnType]) -> str |
     document = connect.parse(data, f"header {name}")
     if not isinstance(document.payload, dict):
         raise UndecodableError("bad_header", f"the header {name} holds no key")
-    return _canonical(document.payload, types, f"header {name}")
+    cells, _ = event.unwrap(document.payload, partial=False)
+    return _canonical(cells, types, f"header {name}")
 
 
 def _canonical(cells: Mapping[str, Any], types: Mapping[str, ColumnType], what: str) -> str:
     return canonical(
-        {name: _value(value, types.get(name), f"{what}.{name}") for name, value in cells.items()}
+        {name: _cell(value, types.get(name), f"{what}.{name}") for name, value in cells.items()}
     )
+
+
+def _cell(value: Any, of: ColumnType | None, what: str) -> object:
+    """A value of a key: one that its type cannot hold identifies nothing."""
+    try:
+        return values.decode(value, of or json_type(value))
+    except (values.UnfitError, values.UnheldError) as error:
+        raise _bad_value(value, of, what) from error
+
+
+def _bad_value(value: Any, of: ColumnType | None, what: str) -> UndecodableError:
+    spark = (of or json_type(value)).spark
+    return UndecodableError("bad_value", f"{what} is no {spark}")
 
 
 def _row(
-    after: Mapping[str, Any], types: Mapping[str, ColumnType]
-) -> tuple[dict[str, object], frozenset[str]]:
-    """The typed cells that were sent, and the columns that were not: TOAST, LOB placeholders."""
-    unset = frozenset(
-        name for name, value in after.items() if isinstance(value, str) and value in UNAVAILABLE
-    )
-    row = {
-        name: _value(value, types.get(name), f"after.{name}")
-        for name, value in after.items()
-        if name not in unset
-    }
-    return row, unset
+    sent: Mapping[str, Any],
+    types: Mapping[str, ColumnType],
+    left_out: frozenset[str],
+    unavailable: frozenset[str],
+) -> _Row:
+    """The typed cells that were sent; the columns that were not: TOAST, LOBs, partial images."""
+    row = _Row({}, left_out, frozenset(), {})
+    unset, unheld = set(left_out), set()
+    for name, value in sent.items():
+        if _is_placeholder(value, unavailable):
+            unset.add(name)
+            continue
+        of = types.get(name)
+        if of is None and value is not None:
+            row.types[name] = json_type(value)
+        try:
+            row.cells[name] = values.decode(value, of or json_type(value))
+        except values.UnheldError:
+            row.cells[name] = None
+            unheld.add(name)
+        except values.UnfitError as error:
+            raise _bad_value(value, of, f"after.{name}") from error
+    return _Row(row.cells, frozenset(unset), frozenset(unheld), row.types)
 
 
-def _value(value: Any, of: ColumnType | None, what: str) -> object:
-    try:
-        return values.decode(value, of or _json_type(value))
-    except values.UnfitError as error:
-        spark = (of or _json_type(value)).spark
-        raise UndecodableError("bad_value", f"{what} is no {spark}") from error
+def _is_placeholder(value: Any, unavailable: frozenset[str]) -> bool:
+    if isinstance(value, str):
+        return value in unavailable
+    return isinstance(value, dict | list) and values.compact(value) in unavailable
 
 
-def _json_type(value: Any) -> ColumnType:
-    """Without a schema a value keeps JSON's own type."""
-    match value:
-        case bool():
-            return ColumnType(Kind.BOOLEAN)
-        case int():
-            return ColumnType(Kind.INT64)
-        case str() | None:
-            return TEXT
-        case dict() | list():
-            return ColumnType(Kind.TEXT, Wire.JSON)
-        case _:
-            return ColumnType(Kind.DOUBLE)
-
-
-def _time(record: Record, source: Mapping[str, Any], connector: Connector) -> Time:
-    """The best time of a change: the source's where it is believable, else Kafka's (§5.3)."""
-    moment = connector.time(source, snapshot=is_snapshot(source))
-    kafka = _kafka_time(record)
-    if moment.at is not None and EARLIEST <= moment.at <= kafka + TOLERANCE:
-        return Time(moment.at, moment.quality, moment.at)
-    return Time(kafka, TimeQuality.KAFKA, moment.at)
+def _content(cells: Mapping[str, Any]) -> str:
+    """An image as text that compares; a column that is NULL is as good as one that is not there."""
+    return values.compact({n: cells[n] for n in sorted(cells) if cells[n] is not None})
 
 
 def _kafka_time(record: Record) -> datetime:
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=record.timestamp)
+    return _EPOCH + timedelta(milliseconds=record.timestamp)

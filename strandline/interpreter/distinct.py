@@ -6,20 +6,22 @@ move share one. A tombstone is bound to the record of its key directly before it
 partition, first delivery or second, and shares its fate (§3).
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from strandline.change import ENDS, Change, Fence, Op
-from strandline.position import EPOCH, major_of, seq
+from strandline.change import ENDS, IMAGES, Change, Fence, Op
+from strandline.interpreter.repetition import genuine
+from strandline.position import directly_after, major_of, seq
 from strandline.record import Coordinates
 
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The record of a key before this one in the raw partition, and the highest position so far."""
+    """The record of a key before this one in the raw partition, and the highest places so far."""
 
     op: Op | None = None
     high: str = ""
+    read: str = ""  # the highest position that a snapshot read of the key had
     lone: Coordinates | None = None  # where a tombstone without its delete stands
 
 
@@ -36,48 +38,84 @@ class Distinct:
     absorbed: int  # tombstones that add nothing to the delete before them
 
 
-def distinct(changes: Iterable[Change], fences: Iterable[Fence]) -> Distinct:
-    """The distinct changes and fences of one table."""
-    first: dict[tuple[object, ...], Change] = {}
-    before: dict[tuple[int, str], _Before] = {}
-    rows = absorbed = 0
+def distinct(
+    changes: Collection[Change], fences: Iterable[Fence], *, shares: bool = False
+) -> Distinct:
+    """The distinct changes and fences of one table.
+
+    `shares`: several changes may have one position (see `repetition`).
+    """
+    kept = _Rows()
+    again = genuine(changes) if shares else frozenset()
     for change in sorted(changes, key=lambda change: (change.at.partition, change.at.offset)):
-        place = (change.at.partition, change.key)
-        previous = before.get(place, _NOTHING)
-        if change.op is Op.TOMBSTONE:
-            lone = previous.op not in ENDS
-            before[place] = _Before(change.op, previous.high, change.at if lone else None)
-            if not lone:
-                absorbed += 1
-                continue
-            first["tombstone", change.at] = replace(
-                change, seq=directly_after(previous.high, change)
-            )
-        else:
-            before[place] = _Before(change.op, max(previous.high, major_of(change.seq)))
-            identity = (change.key, *change.identity)
-            earlier = first.get(identity)
-            if earlier is None or _delivery(change) < _delivery(earlier):
-                first[identity] = change
-            else:
-                first.pop(("tombstone", previous.lone), None)
-        rows += 1
-    by_position: dict[str, Fence] = {}
+        kept.add(change, distinct_all_the_same=change.at in again)
+    first: dict[tuple[str, str | None], Fence] = {}
     deliveries = 0
     for fence in sorted(fences, key=lambda fence: (fence.at.offset, fence.at.partition)):
-        by_position.setdefault(fence.seq, fence)
+        first.setdefault((fence.seq, fence.scope), fence)
         deliveries += 1
     return Distinct(
-        changes=tuple(first.values()),
-        fences=tuple(by_position.values()),
-        duplicates=rows - len(first) + deliveries - len(by_position),
-        absorbed=absorbed,
+        changes=tuple(kept.first.values()),
+        fences=tuple(first.values()),
+        duplicates=kept.rows - len(kept.first) + deliveries - len(first),
+        absorbed=kept.absorbed,
     )
 
 
-def directly_after(major: str, tombstone: Change) -> str:
-    """The `_seq` of a lone tombstone: it has no position but that of its key's record before it."""
-    return seq(major.removeprefix(EPOCH), tombstone.at.offset)
+class _Rows:
+    """The changes of rows, as their partitions are read from the first offset to the last."""
+
+    def __init__(self) -> None:
+        self.first: dict[tuple[object, ...], Change] = {}
+        self.rows = 0
+        self.absorbed = 0
+        self._before: dict[tuple[int, str], _Before] = {}
+
+    def add(self, change: Change, *, distinct_all_the_same: bool) -> None:
+        place = (change.at.partition, change.key)
+        previous = self._before.get(place, _NOTHING)
+        if change.op is Op.TOMBSTONE:
+            self._before[place] = self._tombstone(change, previous)
+            return
+        self.rows += 1
+        change = _placed(change, previous)
+        self._before[place] = _Before(
+            change.op,
+            max(previous.high, major_of(change.seq)),
+            max(previous.read, major_of(change.seq)) if change.op is Op.READ else previous.read,
+        )
+        identity = (change.key, *change.identity)
+        if distinct_all_the_same:
+            identity = (*identity, change.at)
+        earlier = self.first.get(identity)
+        if earlier is None or _delivery(change) < _delivery(earlier):
+            self.first[identity] = change
+        else:
+            # A lone tombstone is itself repeated where the record after it is (§9, A9).
+            self.first.pop(("tombstone", previous.lone), None)
+
+    def _tombstone(self, change: Change, previous: _Before) -> _Before:
+        if previous.op in ENDS:
+            self.absorbed += 1
+            return replace(previous, op=change.op, lone=None)
+        self.rows += 1
+        high = previous.high or major_of(seq("", 0))
+        placed = replace(change, seq=directly_after(f"{high}{0:016x}", change.at.offset))
+        self.first["tombstone", change.at] = placed
+        return replace(previous, op=change.op, lone=change.at)
+
+
+def _placed(change: Change, previous: _Before) -> Change:
+    """A change of a transaction that was open when its row was read is newer than that read.
+
+    Its position is below the read's, but it comes later in the same partition (§9, A10).
+    """
+    lifted = (
+        change.in_flight and change.op in IMAGES | ENDS and major_of(change.seq) < previous.read
+    )
+    if not lifted:
+        return change
+    return replace(change, seq=directly_after(f"{previous.read}{0:016x}", change.at.offset))
 
 
 def _delivery(change: Change) -> tuple[int, int]:

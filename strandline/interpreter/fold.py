@@ -5,14 +5,18 @@ Values: a column that was not sent keeps the last known value of the row, also a
 the opening change, never before anything the key has shown (§8).
 """
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from strandline import values
 from strandline.change import Change, Fence, Op
 from strandline.interpreter.link import Life, Linked
 from strandline.position import Position
 from strandline.version import ClosedBy, TimeQuality, Version
+
+_NAN = object()  # not a number equals itself here
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +28,33 @@ class Image:
     unavailable: tuple[str, ...]
 
 
-def fold(linked: Linked, columns: Sequence[str], recorded_at: datetime) -> list[Version]:
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The business columns in their order; those that make versions; those that hold JSON."""
+
+    columns: tuple[str, ...]
+    tracked: tuple[str, ...]
+    json: frozenset[str] = frozenset()
+
+    def compared(self, image: Image) -> tuple[object, ...]:
+        """What two images are compared by: JSON documents without regard to white space."""
+        return (
+            *(self._comparable(name, image.row[name]) for name in self.tracked),
+            *(name for name in image.unavailable if name in self.tracked),
+        )
+
+    def _comparable(self, name: str, value: object) -> object:
+        if name in self.json and isinstance(value, str):
+            return values.comparable_json(value)
+        return _NAN if isinstance(value, float) and math.isnan(value) else value
+
+
+def fold(linked: Linked, shape: Shape, recorded_at: datetime) -> list[Version]:
     """The history of one table, ordered by key and position."""
     completed: dict[int, list[Image]] = {}
     for lives in linked.lives.values():
         for life in lives:
-            _complete(life, columns, completed)
+            _complete(life, shape, completed)
     return [
         version
         for key in sorted(linked.lives)
@@ -37,7 +62,7 @@ def fold(linked: Linked, columns: Sequence[str], recorded_at: datetime) -> list[
     ]
 
 
-def _complete(life: Life, columns: Sequence[str], done: dict[int, list[Image]]) -> list[Image]:
+def _complete(life: Life, shape: Shape, done: dict[int, list[Image]]) -> list[Image]:
     """The life's distinct images with every column filled; parents first."""
     lineage = [life]
     while lineage[-1].parent is not None and id(lineage[-1]) not in done:
@@ -45,21 +70,22 @@ def _complete(life: Life, columns: Sequence[str], done: dict[int, list[Image]]) 
     for each in reversed(lineage):
         if id(each) not in done:
             inherited = done[id(each.parent)] if each.parent is not None else []
-            done[id(each)] = list(_images(each, columns, inherited[-1:]))
+            done[id(each)] = _images(each, shape, inherited[-1] if inherited else None)
     return done[id(life)]
 
 
-def _images(life: Life, columns: Sequence[str], inherited: Sequence[Image]) -> Iterator[Image]:
-    base = inherited[0] if inherited else None
-    standing: Image | None = None
+def _images(life: Life, shape: Shape, base: Image | None) -> list[Image]:
+    """The images that make versions; a change of ignored columns alone overwrites them."""
+    made: list[Image] = []
+    standing = base
     for change in life.images:
-        image = _filled(change, columns, standing or base)
-        if standing is None or (image.row, image.unavailable) != (
-            standing.row,
-            standing.unavailable,
-        ):
-            standing = image
-            yield image
+        standing = _filled(change, shape.columns, standing)
+        if made and shape.compared(made[-1]) == shape.compared(standing):
+            if len(shape.tracked) < len(shape.columns):
+                made[-1] = replace(made[-1], row=standing.row, unavailable=standing.unavailable)
+        else:
+            made.append(standing)
+    return made
 
 
 def _filled(change: Change, columns: Sequence[str], base: Image | None) -> Image:
@@ -72,6 +98,8 @@ def _filled(change: Change, columns: Sequence[str], base: Image | None) -> Image
                 row[name] = base.row[name]
             if base is None or name in base.unavailable:
                 unavailable.append(name)
+        elif name in change.unheld:
+            unavailable.append(name)
     return Image(change, row, tuple(unavailable))
 
 
@@ -133,14 +161,16 @@ def _closed_by(following: Change | Fence | None) -> ClosedBy | None:
     match following:
         case None:
             return None
+        case Fence(sweep=True):
+            return ClosedBy.SNAPSHOT_ABSENT
         case Fence():
             return ClosedBy.TRUNCATE
         case Change(op=Op.DELETE, moved_to=None):
             return ClosedBy.DELETE
-        case Change(op=Op.DELETE):
-            return ClosedBy.KEY_MOVE
-        case Change(op=Op.TOMBSTONE):
+        case Change(op=Op.TOMBSTONE, moved_to=None):
             return ClosedBy.TOMBSTONE
+        case Change(op=Op.DELETE | Op.TOMBSTONE):
+            return ClosedBy.KEY_MOVE
         case Change(op=Op.READ):
             return ClosedBy.SNAPSHOT_CORRECTION
         case _:

@@ -1,19 +1,32 @@
 """Stage 4, link: changes of a key become lives, lives are linked across key moves.
 
 A *life* is one stay of a row under a key: opened by an image on a key that is not live, ended by a
-delete, a tombstone, a truncate fence, or a create on top of it. A life that was opened by the
-second half of a key move continues the life that the first half ended.
+delete, a tombstone, a fence, or a create on top of it. A life that was opened by the second half of
+a key move continues the life that the first half ended.
 """
 
 import hashlib
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from strandline.change import ENDS, IMAGES, Change, Fence, Op
 from strandline.interpreter.distinct import Distinct
+from strandline.interpreter.moves import inferred
+from strandline.interpreter.shift import in_turn
+from strandline.interpreter.sweep import spared, sweeps
+from strandline.notification import Snapshot
 from strandline.position import major_of
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """How a connector reports what this stage links; see `strandline.connectors.Connector`."""
+
+    shifts: bool = False
+    reads_last: bool = False
+    infers_moves: bool = False
+    full_before: bool = False
 
 
 @dataclass(slots=True)
@@ -53,38 +66,75 @@ def entity_id(key: str, seq: str) -> str:
     return hashlib.sha256(f"{key}@{seq}".encode()).hexdigest()[:32]
 
 
-def link(found: Distinct) -> Linked:
+def link(
+    found: Distinct, snapshots: Sequence[Snapshot] = (), habits: Habits | None = None
+) -> Linked:
     """Lives and their lineage from the distinct changes and fences of one table."""
-    fences = sorted(found.fences, key=lambda fence: fence.seq)
+    habits = habits or Habits()
+    changes = inferred(found.changes) if habits.infers_moves else found.changes
+    fences = sorted(
+        (*found.fences, *sweeps(changes, snapshots)), key=lambda fence: (fence.seq, fence.sweep)
+    )
     by_key: dict[str, list[Change]] = defaultdict(list)
-    for change in found.changes:
+    for change in changes:
         by_key[change.key].append(change)
     lives = {
-        key: list(_lives(key, list(_in_order(changes)), fences))
-        for key, changes in sorted(by_key.items())
+        key: list(_Stays(key, fences, habits).lives(own)) for key, own in sorted(by_key.items())
     }
-    return Linked(lives, _link_moves(lives, found.changes))
+    return Linked(lives, _link_moves(lives, changes))
 
 
-def _in_order(changes: Iterable[Change]) -> Iterator[Change]:
-    """Source order, without stale reads: a read after a streamed change at the same position.
+@dataclass(frozen=True, slots=True)
+class _Stays:
+    """Cuts the changes of one key into lives."""
 
-    An incremental snapshot's read carries the position of the last streamed event; it must not
-    resurrect what that event deleted (ordering-notes §7).
-    """
-    streamed = ""
-    for change in sorted(changes, key=lambda change: change.seq):
-        major = major_of(change.seq)
-        if change.op is Op.READ and major == streamed:
-            continue
-        if change.op not in {Op.READ, Op.TOMBSTONE}:
-            streamed = major
-        yield change
+    key: str
+    fences: Sequence[Fence]
+    habits: Habits
+
+    def lives(self, changes: Iterable[Change]) -> Iterator[Life]:
+        ordered = sorted(changes, key=lambda change: change.seq)
+        scope = next((c.scope for c in reversed(ordered) if c.scope is not None), None)
+        reads = spared(ordered)
+        fences = [
+            fence
+            for fence in self.fences
+            if (fence.scope is None or scope is None or fence.scope == scope)
+            and not (fence.sweep and major_of(fence.seq) in reads)
+        ]
+        kept = list(self._not_stale(ordered, fences))
+        if self.habits.shifts:
+            cuts = [fence.seq for fence in fences]
+            kept = in_turn(kept, cuts, full_before=self.habits.full_before)
+        return _lives(self.key, kept, fences)
+
+    def _not_stale(self, changes: Iterable[Change], fences: Iterable[Fence]) -> Iterator[Change]:
+        """Source order, without stale reads: after a streamed change or fence at one position.
+
+        An incremental snapshot's read carries the position of the last streamed event; it must not
+        resurrect what that event deleted (ordering-notes §7). Where a read is known to have seen
+        everything at its position, it is stale only after a delete.
+        """
+        last: Change | None = None
+        cut = {major_of(fence.seq) for fence in fences if not fence.sweep}
+        for change in changes:
+            major = major_of(change.seq)
+            if change.op is Op.READ:
+                behind = last is not None and major_of(last.seq) == major
+                deleted = last is not None and last.op is Op.DELETE
+                if self.habits.reads_last:
+                    if behind and deleted:
+                        continue
+                elif behind or major in cut:
+                    continue
+            elif change.op is not Op.TOMBSTONE:
+                last = change
+            yield change
 
 
 def _lives(key: str, changes: Sequence[Change], fences: Sequence[Fence]) -> Iterator[Life]:
     life: Life | None = None
-    fence_seqs = [fence.seq for fence in fences]
+    passed = 0
     for number, change in enumerate(changes):
         if change.op in IMAGES and (life is None or change.op is Op.CREATE):
             if life is not None:
@@ -97,41 +147,53 @@ def _lives(key: str, changes: Sequence[Change], fences: Sequence[Fence]) -> Iter
             life.end = change
             yield life
             life = None
+        while passed < len(fences) and fences[passed].seq <= change.seq:
+            passed += 1
         following = changes[number + 1].seq if number + 1 < len(changes) else None
-        at = bisect_right(fence_seqs, change.seq)
-        fenced = at < len(fences) and (following is None or fence_seqs[at] < following)
+        fenced = passed < len(fences) and (following is None or fences[passed].seq < following)
         if life is not None and fenced:
-            life.end = fences[at]
+            life.end = fences[passed]
             yield life
             life = None
     if life is not None:
         yield life
 
 
-def _link_moves(lives: dict[str, list[Life]], changes: Iterable[Change]) -> int:
+def _link_moves(lives: Mapping[str, list[Life]], changes: Iterable[Change]) -> int:
     """Gives each moved life its parent; returns the number of halves whose partner is missing."""
-    departures = {
-        (change.key, change.moved_to, change.position.link): change
-        for change in changes
-        if change.moved_to is not None and change.position is not None
-    }
-    ended = {id(life.end): life for stays in lives.values() for life in stays}
+    ordered = sorted(changes, key=lambda change: change.seq)
+    departures = _halves(c for c in ordered if c.moved_to is not None)
+    arrivals = _halves(c for c in ordered if c.moved_from is not None)
+    ended = {_where(life.end): life for stays in lives.values() for life in stays if life.end}
+    opened = {life.images[0].at: life for stays in lives.values() for life in stays}
     partnered = 0
-    arrivals = 0
-    for change in changes:
-        if change.moved_from is None or change.position is None:
-            continue
-        arrivals += 1
-        departure = departures.get((change.moved_from, change.key, change.position.link))
+    for half, change in arrivals.items():
+        departure = departures.get(half)
         partnered += departure is not None
-        life = next((x for x in lives[change.key] if x.images[0] is change), None)
+        life = opened.get(change.at)
         if life is None:
             continue
         if departure is not None:
-            life.parent = ended.get(id(departure))
+            life.parent = ended.get(_where(departure))
         else:
-            life.parent = _standing(lives.get(change.moved_from, ()), change.seq)
-    return arrivals + len(departures) - 2 * partnered
+            life.parent = _standing(lives.get(change.moved_from or "", ()), change.seq)
+    return len(arrivals) + len(departures) - 2 * partnered
+
+
+def _halves(changes: Iterable[Change]) -> dict[tuple[object, ...], Change]:
+    """By old key, new key, place, and how many moves between the two that place has seen."""
+    found: dict[tuple[object, ...], Change] = {}
+    times: dict[tuple[object, ...], int] = defaultdict(int)
+    for change in changes:
+        place = change.position.link if change.position is not None else ""
+        old, new = change.moved_from or change.key, change.moved_to or change.key
+        times[old, new, place] += 1
+        found[old, new, place, times[old, new, place]] = change
+    return found
+
+
+def _where(end: Change | Fence) -> tuple[object, ...]:
+    return (end.at, isinstance(end, Fence) and end.sweep)
 
 
 def _standing(lives: Sequence[Life], seq: str) -> Life | None:

@@ -1,0 +1,56 @@
+"""Flattened records: what the transform ExtractNewRecordState leaves of an envelope.
+
+The row is the value itself; a delete is the tombstone, or a row with `__deleted` "true" in the
+rewrite modes; metadata is what `add.fields` asked for, with the prefix `__` (debezium-facts §2.11).
+Here such a record gets its envelope back, as far as it can be known.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+PREFIX = "__"
+DELETED = "__deleted"
+_OP = "__op"
+_SOURCE = "__source_"
+_MARKS = (DELETED, _OP, "__lsn", "__table", "__ts_ms", "__source_ts_ms", "__source_connector")
+# Without `__op` a row says only that it stands; on a dead key it opens, as an update does.
+STANDS = "u"
+
+
+def is_flattened(value: Mapping[str, Any], schema: Mapping[str, Any] | None) -> bool:
+    """True for a row that is no envelope: by its metadata, or by its schema's name."""
+    if "op" in value and "source" in value:
+        return False
+    named = str((schema or {}).get("name") or "")
+    return named.endswith(".Value") or any(mark in value for mark in _MARKS)
+
+
+def envelope(row: Mapping[str, Any], *, moved: bool) -> dict[str, Any]:
+    """The record as an envelope. `moved`: a header names the key that the row had before."""
+    cells = {name: cell for name, cell in row.items() if not name.startswith(PREFIX)}
+    deleted = str(row.get(DELETED)).lower() == "true"
+    op = str(row.get(_OP) or ("c" if moved else STANDS))
+    source = {
+        name.removeprefix(_SOURCE if name.startswith(_SOURCE) else PREFIX): cell
+        for name, cell in row.items()
+        if name.startswith(PREFIX) and name not in {DELETED, _OP}
+    }
+    return {
+        "before": cells if deleted else None,
+        "after": None if deleted else cells,
+        "op": "d" if deleted else op,
+        "source": source,
+        "ts_ms": row.get("__ts_ms"),
+    }
+
+
+def row_schema(schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """The schema of the row without the metadata, as an envelope would describe it."""
+    if schema is None:
+        return None
+    fields = [
+        field
+        for field in schema.get("fields") or ()
+        if isinstance(field, dict) and not str(field.get("field")).startswith(PREFIX)
+    ]
+    return {"type": "struct", "fields": [{"type": "struct", "field": "after", "fields": fields}]}

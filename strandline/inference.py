@@ -1,0 +1,30 @@
+"""What a JSON value says of its column's type, where nobody declared one: JSON's own types.
+
+Both engines infer alike: integers of 64 bits, longer ones as exact decimals, fractions as double,
+nested documents as their text. A null says nothing.
+"""
+
+from typing import Any
+
+from strandline.types import MAX_PRECISION, TEXT, ColumnType, Kind, Wire
+
+BOOLEAN = ColumnType(Kind.BOOLEAN)
+INTEGER = ColumnType(Kind.INT64)
+LONG_INTEGER = ColumnType(Kind.DECIMAL, Wire.PLAIN, MAX_PRECISION, 0)
+FRACTION = ColumnType(Kind.DOUBLE)
+NESTED = ColumnType(Kind.TEXT, Wire.JSON)
+
+
+def json_type(value: Any) -> ColumnType:
+    """The type of one value; of null that of a text, which every null fits."""
+    match value:
+        case bool():
+            return BOOLEAN
+        case int():
+            return INTEGER if -(1 << 63) <= value < 1 << 63 else LONG_INTEGER
+        case str() | None:
+            return TEXT
+        case dict() | list():
+            return NESTED
+        case _:
+            return FRACTION

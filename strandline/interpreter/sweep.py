@@ -1,0 +1,30 @@
+"""Part of stage 4: a complete snapshot ends the rows that it did not read (ordering-notes §7).
+
+Its fence stands at the position of the reads and spares the keys that were read. A snapshot of
+which no read came has no position: no sweep (§9, A7).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from strandline.change import Change, Fence
+from strandline.notification import Snapshot
+from strandline.position import directly_after, major_of
+
+
+def sweeps(changes: Iterable[Change], snapshots: Sequence[Snapshot]) -> Iterator[Fence]:
+    """One fence per complete snapshot that read rows of this table."""
+    reads = [change for change in changes if change.emitted is not None]
+    for snapshot in snapshots:
+        own = [r for r in reads if snapshot.started <= (r.emitted or 0) <= snapshot.completed]
+        for scope in sorted({read.scope or "" for read in own}):
+            first = min(
+                (read for read in own if (read.scope or "") == scope),
+                key=lambda read: (major_of(read.seq), read.at.offset, read.at.partition),
+            )
+            seq = directly_after(first.seq, 0)
+            yield Fence(first.at, seq, first.time, first.scope, sweep=True)
+
+
+def spared(changes: Iterable[Change]) -> frozenset[str]:
+    """The positions, as their major parts, of snapshots that read this key."""
+    return frozenset(major_of(c.seq) for c in changes if c.emitted is not None)

@@ -1,0 +1,95 @@
+"""One table of a TOML document, read key by key: what nobody asked for is refused."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from strandline.errors import SpecError
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One table of the TOML document, read key by key; `finish` refuses what nobody asked for."""
+
+    path: Path
+    title: str
+    values: dict[str, Any]
+    asked: dict[str, type] = field(default_factory=dict)
+
+    def take(self, key: str, kind: type, default: Any = None, *, required: bool = False) -> Any:
+        """The value of a key, which has to be of that type; the default where it is absent."""
+        self.asked[key] = kind
+        value = self.values.get(key, default)
+        if value is None and required:
+            raise SpecError(f"{self.path}: {self.title}: '{key}' is missing ({article(kind)})")
+        if value is not None and (not _is(value, kind)):
+            raise SpecError(
+                f"{self.path}: {self.title}: '{key}' must be {article(kind)}, not {value!r}"
+            )
+        return value
+
+    def positive(self, key: str, default: int) -> int:
+        """A whole number of 1 or more."""
+        value: int = self.take(key, int, default)
+        if value < 1:
+            raise SpecError(f"{self.path}: {self.title}: '{key}' must be 1 or more, not {value}")
+        return value
+
+    def strings(self, key: str) -> tuple[str, ...]:
+        """A list of strings."""
+        values = self.take(key, list, [])
+        for value in values:
+            if not isinstance(value, str):
+                raise SpecError(
+                    f"{self.path}: {self.title}: '{key}' must hold strings only, not {value!r}"
+                )
+        return tuple(values)
+
+    def mapping(self, key: str) -> dict[str, str]:
+        """A table whose values are strings."""
+        values: dict[str, Any] = self.take(key, dict, {})
+        for name, value in values.items():
+            if not isinstance(value, str):
+                raise SpecError(
+                    f"{self.path}: {self.title}: '{key}.{name}' must be a string, not {value!r}"
+                )
+        return dict(values)
+
+    def section(self, key: str) -> "Section":
+        """A table of its own, empty where there is none."""
+        return Section(self.path, f"[{key}]", self.take(key, dict, {}))
+
+    def sections(self, key: str, named: str) -> "list[Section]":
+        """The `[[key]]` sections, each titled by its value of `named`."""
+        found = []
+        for number, values in enumerate(self.take(key, list, []), 1):
+            if not isinstance(values, dict):
+                raise SpecError(f"{self.path}: write each {key} as a [[{key}]] section")
+            found.append(Section(self.path, f"[[{key}]] {values.get(named, number)}", values))
+        return found
+
+    def finish(self) -> None:
+        """Refuses what nobody asked for."""
+        for key in self.values:
+            if key not in self.asked:
+                raise SpecError(
+                    f"{self.path}: {self.title}: unknown key '{key}'; "
+                    f"allowed are {', '.join(sorted(self.asked))}"
+                )
+
+
+def _is(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+
+
+def article(kind: type) -> str:
+    """The type in words."""
+    return {
+        str: "a string",
+        int: "a whole number",
+        list: "a list",
+        dict: "a table",
+        bool: "true or false",
+        datetime: "a date and time with its offset from UTC",
+    }[kind]

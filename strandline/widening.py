@@ -1,0 +1,86 @@
+"""Widening: the one type that a column has when its records declared several.
+
+Only what keeps every value exactly, and what a Delta table can do without being rewritten: integers
+to wider integers and decimals, 32-bit integers and floats to double, decimals to more digits, dates
+to local timestamps.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import date, datetime
+from decimal import Decimal
+from functools import reduce
+
+from strandline.errors import Terminal
+from strandline.types import MAX_PRECISION, ColumnType, Kind
+
+_INTEGERS = {Kind.INT16: 5, Kind.INT32: 10, Kind.INT64: 20}  # and the digits that a decimal needs
+_FLOATS = (Kind.FLOAT, Kind.DOUBLE)
+
+
+def common(column: str, types: Iterable[ColumnType]) -> ColumnType:
+    """The type that holds the values of all `types`.
+
+    Raises `Terminal` where there is none: the table stops, until its contract says what to do.
+    """
+    return reduce(lambda a, b: _joined(column, a, b), types)
+
+
+def _joined(column: str, a: ColumnType, b: ColumnType) -> ColumnType:
+    wider = a if a.spark == b.spark else widened(a, b) or widened(b, a)
+    if wider is None:
+        raise Terminal(
+            f"column '{column}' changed its type from {a.spark} to {b.spark}, and neither holds "
+            "the other's values: declare the type in the table's 'columns', or rebuild the table "
+            "under another name"
+        )
+    return wider
+
+
+def widened(narrow: ColumnType, wide: ColumnType) -> ColumnType | None:
+    """The type that a `narrow` column gets to take values of type `wide`; None: it cannot."""
+    if narrow.spark == wide.spark:
+        return narrow
+    if narrow.kind in _INTEGERS:
+        return _from_integer(narrow, wide)
+    if narrow.kind is Kind.DECIMAL and wide.kind is Kind.DECIMAL:
+        return _decimal(narrow.precision - narrow.scale, narrow.scale, wide)
+    if narrow.kind is Kind.FLOAT and wide.kind is Kind.DOUBLE:
+        return wide
+    return wide if narrow.kind is Kind.DATE and wide.kind is Kind.LOCAL else None
+
+
+def _from_integer(narrow: ColumnType, wide: ColumnType) -> ColumnType | None:
+    digits = _INTEGERS[narrow.kind]
+    if wide.kind in _INTEGERS:
+        return wide if _INTEGERS[wide.kind] > digits else None
+    if wide.kind is Kind.DECIMAL:
+        return _decimal(digits, 0, wide)
+    exact = wide.kind is Kind.DOUBLE and narrow.kind is not Kind.INT64
+    return wide if exact else None
+
+
+def _decimal(whole: int, scale: int, wide: ColumnType) -> ColumnType | None:
+    whole, scale = max(whole, wide.precision - wide.scale), max(scale, wide.scale)
+    if whole + scale > MAX_PRECISION:
+        return None
+    return replace(wide, precision=whole + scale, scale=scale)
+
+
+def widen(value: object, to: ColumnType) -> object:
+    """The same value in the wider type."""
+    match value:
+        case bool() | None:
+            return value
+        case int() | Decimal() if to.kind is Kind.DECIMAL:
+            sign, digits, exponent = Decimal(value).as_tuple()
+            zeros = [0] * (int(exponent) + to.scale)
+            return Decimal((sign, (*digits, *zeros), -to.scale))
+        case int() if to.kind in _FLOATS:
+            return float(value)
+        case datetime():
+            return value
+        case date() if to.kind is Kind.LOCAL:
+            return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - local, no zone
+        case _:
+            return value
