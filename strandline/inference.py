@@ -4,8 +4,11 @@ Both engines infer alike: integers of 64 bits, longer ones as exact decimals, fr
 nested documents as their text. A null says nothing.
 """
 
+from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
+from strandline.errors import Terminal
 from strandline.types import MAX_PRECISION, TEXT, ColumnType, Kind, Wire
 
 BOOLEAN = ColumnType(Kind.BOOLEAN)
@@ -28,3 +31,22 @@ def json_type(value: Any) -> ColumnType:
             return NESTED
         case _:
             return FRACTION
+
+
+def merged(column: str, types: Iterable[ColumnType]) -> ColumnType:
+    """One type for what several values showed: JSON knows one kind of number.
+
+    Raises `Terminal` where the values are of different kinds.
+    """
+    return reduce(lambda a, b: _joined(column, a, b), types)
+
+
+def _joined(column: str, a: ColumnType, b: ColumnType) -> ColumnType:
+    if a == b:
+        return a
+    if {a, b} <= {INTEGER, LONG_INTEGER, FRACTION}:
+        return FRACTION if FRACTION in {a, b} else LONG_INTEGER
+    raise Terminal(
+        f"column '{column}' holds JSON values of different kinds ({a.spark} and {b.spark}): declare "
+        "its type in the table's 'columns'"
+    )

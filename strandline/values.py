@@ -22,6 +22,10 @@ class UnfitError(ValueError):
     """The value is not one of its column's type."""
 
 
+class UnheldError(ValueError):
+    """A genuine value of the column's source type that the column's type cannot hold."""
+
+
 def decode(value: Any, of: ColumnType) -> object:
     """The Python value: int, bool, float, Decimal, str, bytes, date, datetime; None stays None.
 

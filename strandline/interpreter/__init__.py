@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from strandline import connectors, notification, schema_history, widening
+from strandline import connectors, inference, notification, schema_history, widening
 from strandline.change import Change, Control, Fence, Quarantined
 from strandline.connectors import Connector
 from strandline.errors import Terminal
@@ -65,6 +65,7 @@ class _Table:
     """What has been decoded of one topic."""
 
     types: dict[str, list[ColumnType]] = field(default_factory=dict)
+    inferred: dict[str, list[ColumnType]] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     fences: list[Fence] = field(default_factory=list)
     connector: Connector | None = None
@@ -73,19 +74,31 @@ class _Table:
 
     def add(self, outcome: Outcome) -> None:
         match outcome:
-            case Decoded(change, columns, connector):
+            case Decoded(change, columns, inferred, connector):
                 self.changes.append(change)
                 self.connector = self.connector or connector
-                for name, kind in columns.items():
-                    declared = self.types.setdefault(name, [])
-                    if kind not in declared:
-                        declared.append(kind)
+                for known, found in ((self.types, columns), (self.inferred, inferred)):
+                    for name, kind in found.items():
+                        if kind not in known.setdefault(name, []):
+                            known[name].append(kind)
             case Fence():
                 self.fences.append(outcome)
             case Control():
                 self.control += 1
             case Quarantined():
                 self.quarantined += 1
+
+    def columns(self) -> dict[str, ColumnType]:
+        """The business columns: declared ones as they appeared, then inferred ones by name.
+
+        Raises `Terminal` where a column's values have no type in common.
+        """
+        shown = {name: inference.merged(name, kinds) for name, kinds in self.inferred.items()}
+        columns = {
+            name: widening.common(name, [*kinds, *([shown[name]] if name in shown else [])])
+            for name, kinds in self.types.items()
+        }
+        return columns | {name: shown[name] for name in sorted(shown.keys() - columns.keys())}
 
 
 def interpret(
@@ -99,7 +112,10 @@ def interpret(
     `connector` None: the one that the records name. `rules`: those of a topic's table. A record
     that was landed twice (same coordinates) counts once.
     """
-    landed = {record.at: record for record in records}
+    landed = {
+        record.at: record
+        for record in sorted(records, key=lambda r: (r.at.topic, r.at.partition, r.at.offset))
+    }
     told = _told(landed.values(), connector)
     tables: dict[str, _Table] = defaultdict(_Table)
     quarantined = []
@@ -162,7 +178,7 @@ def _history(
     topic: str, table: _Table, told: _Told, rules: TableRules, recorded_at: datetime
 ) -> TableHistory:
     try:
-        columns = {name: widening.common(name, types) for name, types in table.types.items()}
+        columns = table.columns()
     except Terminal as error:
         return TableHistory(topic, {}, [], Counts(), error=str(error))
     changes = [_widened(change, columns) for change in table.changes]

@@ -38,10 +38,11 @@ _UNTYPED: Mapping[str, Mapping[str, ColumnType]] = {}
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A row change, the column types that its schema declared or its values show, its connector."""
+    """A row change, the column types that its schema declared, those that its values show."""
 
     change: Change
     columns: Mapping[str, ColumnType]
+    inferred: Mapping[str, ColumnType] = field(default_factory=dict)
     connector: Connector | None = None
 
 
@@ -171,7 +172,7 @@ class Decoder:
             emitted=integer(envelope.get("ts_ms")) if op is Op.READ and event.whole else None,
             in_flight=event.in_flight and op is not Op.READ,
         )
-        return Decoded(change, {**row.types, **types}, event.connector)
+        return Decoded(change, types, row.types, event.connector)
 
     @property
     def _unavailable(self) -> frozenset[str]:
