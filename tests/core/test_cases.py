@@ -1,0 +1,107 @@
+"""Every case of tests/cases on the interpreter, in every way that Kafka may deliver its records."""
+
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from cases.language import CaseError, cases, read, repeated
+
+from strandline import source
+from strandline.connectors import CONNECTORS
+from strandline.engine import recorded_at
+from strandline.interpreter import interpret
+
+CASES = cases()
+REPEATABLE = [case for case in CASES if case.replay]
+
+
+def run(case, records):
+    spec = source.parse(case.spec, Path(f"{case.prefix}.toml"), {"STRANDLINE_LAKE": "unused"})
+    found = interpret(records, CONNECTORS[case.connector], recorded_at(records), spec.rules)
+    assert found.counts.conserved
+    assert_well_formed(found)
+    return found
+
+
+def assert_well_formed(found):
+    """Law 5: per key ordered, disjoint intervals, at most one of them open."""
+    for table in found.tables:
+        keys = defaultdict(list)
+        for version in table.versions:
+            keys[version.key].append(version)
+        for versions in keys.values():
+            assert all(v.valid_to is None or v.valid_from <= v.valid_to for v in versions)
+            for before, after in pairwise(versions):
+                assert before.seq_to is not None
+                assert before.seq_from < before.seq_to <= after.seq_from
+                assert before.valid_to <= after.valid_from
+
+
+def history(case, found):
+    rows = [(table.topic, v.cells()) for table in found.tables for v in table.versions]
+    return case.shown(rows)
+
+
+def each(of):
+    return pytest.mark.parametrize("case", of, ids=lambda case: case.prefix)
+
+
+@each(CASES)
+def test_a_case_in_one_run(case):
+    found = run(case, case.records)
+    refused = tuple((q.reason, q.at.partition, q.at.offset) for q in found.quarantined)
+    assert history(case, found) == case.expected
+    assert tuple(sorted(refused)) == case.quarantined
+    counts = {
+        "landed": len(case.records),
+        "orphans": 0,
+        **case.counts,
+    }
+    told = {
+        "landed": found.counts.landed,
+        "orphans": sum(table.orphaned_moves for table in found.tables),
+        "duplicates": found.counts.duplicates,
+        "control": found.counts.control,
+    }
+    errors = [table.error for table in found.tables if table.error is not None]
+    assert {name: told[name] for name in counts} == counts
+    assert [case.stops in error for error in errors] == ([True] if case.stops else [])
+
+
+@each([case for case in CASES if case.stops is None])
+def test_a_case_in_many_runs(case):
+    """The interpreter folds all that has arrived: every run is checked, the last one has it all."""
+    for number in range(len(case.records)):
+        run(case, case.records[:number])
+    in_runs = [record for batch in case.batches for record in batch]
+    assert history(case, run(case, in_runs)) == case.expected
+
+
+@each(CASES)
+def test_a_case_with_its_partitions_in_another_order(case):
+    records = sorted(case.records, key=lambda r: (r.at.topic, -r.at.partition, r.at.offset))
+    assert history(case, run(case, records)) == case.expected
+
+
+@each(REPEATABLE)
+def test_a_case_with_every_suffix_delivered_again(case):
+    for start in range(len(case.records)):
+        assert history(case, run(case, repeated(case, start))) == case.expected
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("== t\nconnector: mysql\nc 1 A @1\n", "expected history"),
+        ("== t\nconnector: mysql\nc 1 A @1\n=> id | name\n 1\n", "as many cells"),
+        ("== t\nconnector: mysql\nc 1 A @1\n=> id\n 1\n what: 1\n", "expectation 'what'"),
+        ("== t\nc 1 A @1\n=> id\n 1\n", "connector"),
+    ],
+)
+def test_a_case_that_is_written_wrongly_is_refused_with_its_title(tmp_path, text, words):
+    path = tmp_path / "wrong.txt"
+    path.write_text(text)
+    with pytest.raises(CaseError, match=words) as error:
+        list(read(path))
+    assert "wrong.txt: t:" in str(error.value)
