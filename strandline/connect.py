@@ -47,7 +47,16 @@ def fields(schema: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
     listed = (schema or {}).get("fields")
     if not isinstance(listed, list):
         return {}
-    return {f["field"]: f for f in listed if isinstance(f, dict) and "field" in f}
+    named = (_named(field) for field in listed if isinstance(field, dict))
+    return {str(field["field"]): field for field in named if "field" in field}
+
+
+def _named(field: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A field as JsonConverter writes it; BMDBDB's page has {"name", "schema": {"type"}}."""
+    inner = field.get("schema")
+    if "field" in field or not isinstance(inner, dict):
+        return field
+    return {**inner, "field": field.get("name"), "type": str(inner.get("type")).lower()}
 
 
 def column_types(schema: Mapping[str, Any] | None) -> dict[str, ColumnType]:

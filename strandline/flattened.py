@@ -10,9 +10,11 @@ from typing import Any
 
 PREFIX = "__"
 DELETED = "__deleted"
-_OP = "__op"
-_SOURCE = "__source_"
-_MARKS = (DELETED, _OP, "__lsn", "__table", "__ts_ms", "__source_ts_ms", "__source_connector")
+OP = "__op"
+EMITTED = "__ts_ms"
+SOURCE = "__source_"
+MARKS = (DELETED, OP, EMITTED, "__lsn", "__table", "__source_ts_ms", "__source_connector")
+_OWN = (DELETED, OP, EMITTED)
 # Without `__op` a row says only that it stands; on a dead key it opens, as an update does.
 STANDS = "u"
 
@@ -21,26 +23,31 @@ def is_flattened(value: Mapping[str, Any], schema: Mapping[str, Any] | None) -> 
     """True for a row that is no envelope: by its metadata, or by its schema's name."""
     if "op" in value and "source" in value:
         return False
-    named = str((schema or {}).get("name") or "")
-    return named.endswith(".Value") or any(mark in value for mark in _MARKS)
+    return describes_row(schema) or any(mark in value for mark in MARKS)
+
+
+def describes_row(schema: Mapping[str, Any] | None) -> bool:
+    """True for the schema of a flattened row: the envelope's own would end in `.Envelope`."""
+    return str((schema or {}).get("name") or "").endswith(".Value")
 
 
 def envelope(row: Mapping[str, Any], *, moved: bool) -> dict[str, Any]:
     """The record as an envelope. `moved`: a header names the key that the row had before."""
     cells = {name: cell for name, cell in row.items() if not name.startswith(PREFIX)}
     deleted = str(row.get(DELETED)).lower() == "true"
-    op = str(row.get(_OP) or ("c" if moved else STANDS))
-    source = {
-        name.removeprefix(_SOURCE if name.startswith(_SOURCE) else PREFIX): cell
+    op = str(row.get(OP) or ("c" if moved else STANDS))
+    plain = {
+        name.removeprefix(PREFIX): cell
         for name, cell in row.items()
-        if name.startswith(PREFIX) and name not in {DELETED, _OP}
+        if name.startswith(PREFIX) and name not in _OWN and not name.startswith(SOURCE)
     }
+    named = {n.removeprefix(SOURCE): cell for n, cell in row.items() if n.startswith(SOURCE)}
     return {
         "before": cells if deleted else None,
         "after": None if deleted else cells,
         "op": "d" if deleted else op,
-        "source": source,
-        "ts_ms": row.get("__ts_ms"),
+        "source": {**plain, **named},
+        "ts_ms": row.get(EMITTED),
     }
 
 

@@ -47,6 +47,6 @@ def _joined(column: str, a: ColumnType, b: ColumnType) -> ColumnType:
     if {a, b} <= {INTEGER, LONG_INTEGER, FRACTION}:
         return FRACTION if FRACTION in {a, b} else LONG_INTEGER
     raise Terminal(
-        f"column '{column}' holds JSON values of different kinds ({a.spark} and {b.spark}): declare "
+        f"column '{column}' holds JSON values of different kinds ({a.spark}, {b.spark}): declare "
         "its type in the table's 'columns'"
     )

@@ -1,9 +1,10 @@
 """Positions: where in the source's log a change stands, as text that sorts.
 
-`_seq = epoch · major · tie`, fixed-width lower-case hexadecimal: 4 digits of epoch (the log's
-lineage), the connector's major position, 16 digits of Kafka offset. The major position alone
-orders changes; inside one major position the offset does, since Kafka keeps the order of first
-deliveries (ordering-notes §1). Text, not binary: Delta keeps min/max of text, people can read it.
+`_seq = epoch · major · tie`, all of fixed width: 4 hexadecimal digits of epoch (the log's lineage),
+the digits of the connector's major position, 16 hexadecimal digits of Kafka offset. The major
+position alone orders changes; inside one major position the offset does, since Kafka keeps the
+order of first deliveries (ordering-notes §1). Text, not binary: Delta keeps min/max of text, people
+can read it.
 """
 
 from dataclasses import dataclass

@@ -14,6 +14,9 @@ from strandline.connectors import Connector
 from strandline.record import Coordinates
 from strandline.types import ColumnType, from_connect
 
+# What the connectors say of a DDL event's place in the log.
+_PLACES = ("file", "pos", "commit_lsn", "commit_scn", "scn", "lsn")
+
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
@@ -53,7 +56,7 @@ def schema_change(at: Coordinates, payload: Mapping[str, Any]) -> SchemaChange |
         at=at,
         database=str(payload.get("databaseName") or ""),
         ddl=str(payload.get("ddl") or ""),
-        position=":".join(str(place[name]) for name in ("file", "pos") if name in place),
+        position=":".join(str(place[name]) for name in _PLACES if place.get(name) is not None),
         snapshot=place.get("snapshot") not in {None, False, "false"},
         changes=tuple(
             _table_change(change)
@@ -61,6 +64,19 @@ def schema_change(at: Coordinates, payload: Mapping[str, Any]) -> SchemaChange |
             if isinstance(change, dict)
         ),
     )
+
+
+def of_topic(
+    tables: Mapping[str, Mapping[str, ColumnType]], topic: str, scope: str | None = None
+) -> Mapping[str, ColumnType]:
+    """The column types of the table that a topic carries; by `scope` where that is known."""
+    if scope is not None and scope in tables:
+        return tables[scope]
+    for table, columns in tables.items():
+        without_database = table.split(".", maxsplit=1)[-1]
+        if topic.endswith((f".{table}", f".{without_database}")):
+            return columns
+    return {}
 
 
 def _table_change(change: Mapping[str, Any]) -> TableChange:

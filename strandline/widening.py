@@ -67,6 +67,15 @@ def _decimal(whole: int, scale: int, wide: ColumnType) -> ColumnType | None:
     return replace(wide, precision=whole + scale, scale=scale)
 
 
+def stored(spark: str) -> ColumnType:
+    """The type of a stored column by its Spark name: what it holds, however it was sent."""
+    name, _, arguments = spark.removesuffix(")").partition("(")
+    if arguments:
+        precision, scale = (int(number) for number in arguments.split(","))
+        return ColumnType(Kind.DECIMAL, precision=precision, scale=scale)
+    return ColumnType(Kind(name))
+
+
 def widen(value: object, to: ColumnType) -> object:
     """The same value in the wider type."""
     match value:

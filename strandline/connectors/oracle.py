@@ -9,6 +9,7 @@ Order: `commit_scn`, of a read `scn`, as integers of any size that come as text 
 from collections.abc import Mapping
 from typing import Any
 
+from strandline.connectors import relational_types
 from strandline.connectors.connector import (
     Connector,
     Moment,
@@ -17,10 +18,11 @@ from strandline.connectors.connector import (
     text,
     thousandfold,
 )
-from strandline.position import Position, digits
+from strandline.errors import UndecodableError
+from strandline.position import Position
 from strandline.version import TimeQuality
 
-_WIDTH = 32
+WIDTH = 40  # decimal digits: more than any SCN has, and exact however long it is
 _NONE = {None, "", "0", 0}
 
 
@@ -39,7 +41,12 @@ class Oracle(Connector):
     def position(self, source: Mapping[str, Any]) -> Position:
         commit, scn = source.get("commit_scn"), source.get("scn")
         name, at = ("scn", scn) if commit in _NONE else ("commit_scn", commit)
-        major = digits(at, _WIDTH, f"source.{name}")
+        text_of = str(at)
+        if isinstance(at, bool) or not text_of.isascii() or not text_of.isdigit():
+            raise UndecodableError("no_position", f"source.{name} is {at!r}, not an SCN")
+        major = text_of.zfill(WIDTH)
+        if len(major) > WIDTH:
+            raise UndecodableError("no_position", f"source.{name} is {at}, out of range")
         return Position(major, str(at), f"{text(source.get('txId'))}:{major}")
 
     def identity(self, source: Mapping[str, Any]) -> tuple[object, ...]:
@@ -59,3 +66,6 @@ class Oracle(Connector):
 
     def tx_id(self, source: Mapping[str, Any]) -> str | None:
         return text(source.get("txId"))
+
+    def connect_schema(self, native: Mapping[str, Any]) -> dict[str, Any] | None:
+        return relational_types.oracle(native)

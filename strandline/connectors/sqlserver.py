@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from strandline.connectors import relational_types
 from strandline.connectors.connector import Connector, Moment, release, text
 from strandline.errors import UndecodableError
 from strandline.position import Position
@@ -52,6 +53,9 @@ class SQLServer(Connector):
 
     def tx_id(self, source: Mapping[str, Any]) -> str | None:
         return text(source.get("commit_lsn")) if text(source.get("change_lsn")) else None
+
+    def connect_schema(self, native: Mapping[str, Any]) -> dict[str, Any] | None:
+        return relational_types.sql_server(native)
 
 
 def _digits(lsn: str) -> str | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from strandline import connect, connectors, flattened, values
+from strandline import connect, connectors, flattened, schema_history, values
 from strandline.change import IMAGES, Change, Control, Fence, Op, Quarantined, Time
 from strandline.connect import Document
 from strandline.connectors import CONNECTORS, Connector
@@ -134,7 +134,7 @@ class Decoder:
         before, after = (_image(envelope, name) for name in ("before", "after"))
         if op in IMAGES and after is None:
             raise UndecodableError("no_image", f"op is {op.value!r}, but 'after' holds no row")
-        types = self._types(document.schema, event)
+        types = self._types(document.schema, record.at.topic, event)
         key, key_types = self._key(record, before if op is Op.DELETE else after, types, event)
         sent, left_out = event.unwrap(after or {}, partial=op is Op.UPDATE)
         row = _row(sent, types, left_out, self._unavailable) if op in IMAGES else _NO_ROW
@@ -178,14 +178,19 @@ class Decoder:
     def _unavailable(self) -> frozenset[str]:
         return spellings(self.rules.placeholder)
 
-    def _types(self, schema: Mapping[str, Any] | None, event: "_Event") -> Mapping[str, ColumnType]:
+    def _types(
+        self, schema: Mapping[str, Any] | None, topic: str, event: "_Event"
+    ) -> Mapping[str, ColumnType]:
         """Column types: embedded, else the contract's, else those of the schema history."""
         if schema is not None:
             return {
                 name: from_connect(event.unwrap_schema(dict(of)))
                 for name, of in connect.row_fields(schema).items()
             }
-        return {**self.tables.get(event.scope or "", {}), **self.rules.contract}
+        return self._known(topic, event.scope)
+
+    def _known(self, topic: str, scope: str | None) -> Mapping[str, ColumnType]:
+        return {**schema_history.of_topic(self.tables, topic, scope), **self.rules.contract}
 
     # ------------------------------------------------------------------ keys
 
@@ -227,7 +232,7 @@ class Decoder:
         return _canonical(cells, types, "key"), types
 
     def _tombstone(self, record: Record) -> Outcome:
-        types = {**next(iter(self.tables.values()), {}), **self.rules.contract}
+        types = self._known(record.at.topic, None)
         key, key_types = self._record_key(record, types, None)
         change = Change(
             at=record.at,

@@ -1,0 +1,112 @@
+"""SQL Server's and Oracle's column types, as their connectors describe them to Connect.
+
+Defaults of the connectors (their documentation, "Data type mappings"): decimals precise, times
+adaptive.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+_TIME = "io.debezium.time."
+_SQL_SERVER: Mapping[str, Mapping[str, Any]] = {
+    "bit": {"type": "boolean"},
+    "tinyint": {"type": "int16"},
+    "smallint": {"type": "int16"},
+    "int": {"type": "int32"},
+    "bigint": {"type": "int64"},
+    "real": {"type": "float"},
+    "float": {"type": "double"},
+    "date": {"type": "int32", "name": _TIME + "Date"},
+    "datetime": {"type": "int64", "name": _TIME + "Timestamp"},
+    "smalldatetime": {"type": "int64", "name": _TIME + "Timestamp"},
+    "datetimeoffset": {"type": "string", "name": _TIME + "ZonedTimestamp"},
+    **{
+        name: {"type": "string"}
+        for name in ("char", "varchar", "text", "nchar", "nvarchar", "ntext", "xml")
+    },
+    "uniqueidentifier": {"type": "string"},
+    **{
+        name: {"type": "bytes"}
+        for name in ("binary", "varbinary", "image", "timestamp", "rowversion")
+    },
+}
+_MONEY = {"money": 19, "smallmoney": 10}
+_ORACLE: Mapping[str, Mapping[str, Any]] = {
+    **{
+        name: {"type": "string"}
+        for name in ("CHAR", "NCHAR", "VARCHAR", "VARCHAR2", "NVARCHAR2", "CLOB", "NCLOB", "ROWID")
+    },
+    **{name: {"type": "bytes"} for name in ("BLOB", "RAW")},
+    "DATE": {"type": "int64", "name": _TIME + "Timestamp"},
+    "BINARY_FLOAT": {"type": "float"},
+    "BINARY_DOUBLE": {"type": "double"},
+}
+_INT8_DIGITS, _INT16_DIGITS, _INT32_DIGITS, _INT64_DIGITS = 2, 4, 9, 18
+
+
+def sql_server(native: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The schema of a SQL Server column; None where its type is not known."""
+    name = str(native.get("typeName") or "").lower().split("(", maxsplit=1)[0]
+    base = name.split(" ", maxsplit=1)[0]  # "int identity"
+    length, scale = _number(native.get("length")), _number(native.get("scale"))
+    if base in {"decimal", "numeric"}:
+        return _decimal(length or 18, scale or 0)
+    if base in _MONEY:
+        return _decimal(_MONEY[base], 4)
+    if base == "time":
+        return {"type": "int64", "name": _TIME + _by_scale("Time", scale)}
+    if base == "datetime2":
+        return {"type": "int64", "name": _TIME + _by_scale("Timestamp", scale)}
+    found = _SQL_SERVER.get(base)
+    return None if found is None else dict(found)
+
+
+def oracle(native: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The schema of an Oracle column; None where its type is not known."""
+    name = str(native.get("typeName") or "").upper()
+    base = name.split("(", maxsplit=1)[0].strip()
+    if base in {"NUMBER", "NUMERIC", "DECIMAL"}:
+        return _number_type(_number(native.get("length")), _number(native.get("scale")))
+    if base == "TIMESTAMP":
+        zoned = "TIME ZONE" in name
+        form = "ZonedTimestamp" if zoned else _by_scale("Timestamp", _number(native.get("scale")))
+        return {"type": "string" if zoned else "int64", "name": _TIME + form}
+    if base == "FLOAT":
+        return {"type": "struct", "name": "io.debezium.data.VariableScaleDecimal"}
+    found = _ORACLE.get(base)
+    return None if found is None else dict(found)
+
+
+def _number_type(precision: int | None, scale: int | None) -> dict[str, Any]:
+    if precision is None or scale is None:
+        return {"type": "struct", "name": "io.debezium.data.VariableScaleDecimal"}
+    if scale > 0:
+        return _decimal(precision, scale)
+    digits = precision - scale
+    for limit, of in (
+        (_INT8_DIGITS, "int8"),
+        (_INT16_DIGITS, "int16"),
+        (_INT32_DIGITS, "int32"),
+        (_INT64_DIGITS, "int64"),
+    ):
+        if digits <= limit:
+            return {"type": of}
+    return _decimal(precision, scale)
+
+
+def _by_scale(form: str, scale: int | None) -> str:
+    """Milliseconds up to 3 fraction digits, microseconds up to 6, else nanoseconds."""
+    digits = 7 if scale is None else scale
+    return form if digits <= 3 else f"Micro{form}" if digits <= 6 else f"Nano{form}"
+
+
+def _decimal(precision: int, scale: int) -> dict[str, Any]:
+    return {
+        "type": "bytes",
+        "name": "org.apache.kafka.connect.data.Decimal",
+        "parameters": {"scale": str(scale), "connect.decimal.precision": str(precision)},
+    }
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
