@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from strandline import __version__, capture, engine, rendering, source
+from strandline import __version__, advice, capture, engine, rendering, source
 from strandline.change import Quarantined
 from strandline.errors import StrandlineError
 from strandline.receipt import Counts
@@ -44,8 +44,12 @@ def _parser() -> argparse.ArgumentParser:
     history.add_argument("--quarantine", type=Path, help="where unreadable records are listed")
     history.set_defaults(run=_history)
 
-    check = commands.add_parser("check", help="validate source files")
-    check.add_argument("spec", nargs="+", type=Path)
+    check = commands.add_parser(
+        "check", help="validate source files; judge Debezium connector configurations"
+    )
+    check.add_argument(
+        "spec", nargs="+", type=Path, help="a source file (TOML) or a connector's JSON"
+    )
     check.set_defaults(run=_check)
     return parser
 
@@ -100,13 +104,25 @@ def _write_quarantine(path: Path, quarantined: Sequence[Quarantined]) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    failed = False
-    for path in options.spec:
-        try:
-            found = source.load(path, {source.LAKE_VARIABLE: "."})
-        except StrandlineError as error:
-            failed = True
-            print(f"strandline: {error}", file=sys.stderr)
-        else:
-            print(f"{path}: ok: source '{found.name}', connector {found.connector}")
-    return USAGE if failed else 0
+    return max(_check_file(path) for path in options.spec)
+
+
+def _check_file(path: Path) -> int:
+    try:
+        if advice.is_configuration(path):
+            return _advise(path)
+        found = source.load(path, {source.LAKE_VARIABLE: "."})
+    except StrandlineError as error:
+        print(f"strandline: {error}", file=sys.stderr)
+        return USAGE
+    print(f"{path}: ok: source '{found.name}', connector {found.connector}")
+    return 0
+
+
+def _advise(path: Path) -> int:
+    configuration = advice.read(path)
+    found = advice.findings(configuration)
+    for finding in found:
+        print(f"{path}: {finding.line()}")
+    print(f"{path}: {advice.summary(configuration, found)}")
+    return USAGE if any(f.severity is advice.Severity.LOSES for f in found) else 0

@@ -1,0 +1,316 @@
+"""Rules: what transformations do to change events on their way.
+
+Sources: debezium-facts §2.4, §2.5, §2.9, §2.11 to §2.13, §2.17; Debezium's and Kafka Connect's
+documentation of the transformations. Strandline reads Debezium's envelope as it is: most remedies
+are to do without.
+"""
+
+from strandline.advice.condition import (
+    TRANSFORMS,
+    Condition,
+    Contains,
+    Filtered,
+    Is,
+    IsNot,
+    Lacks,
+    Missing,
+    Part,
+    Where,
+)
+from strandline.advice.configuration import Family
+from strandline.advice.finding import Severity
+from strandline.advice.rule import BINLOG, DDL, TRUNCATING, Rule
+
+_DEBEZIUM = "io.debezium.transforms."
+_KAFKA = "org.apache.kafka.connect.transforms."
+_PREDICATES = f"{_KAFKA}predicates."
+_YUGABYTEDB = "io.debezium.connector.yugabytedb.transforms."
+
+_FLATTEN = (
+    f"{_DEBEZIUM}ExtractNewRecordState",
+    f"{_DEBEZIUM}UnwrapFromEnvelope",
+    f"{_YUGABYTEDB}YBExtractNewRecordState",
+)
+_MODE = "delete.tombstone.handling.mode"
+_LEGACY = "delete.handling.mode"
+_ENVELOPE = "remove the transformation: Strandline reads the envelope"
+
+
+def _flatten(option: Condition) -> Part:
+    return Part(TRANSFORMS, _FLATTEN, option, "the flattening transformation")
+
+
+def _transform(*names: str, option: Condition | None = None) -> Part:
+    return Part(TRANSFORMS, names, option)
+
+
+# What a flattened record needs of `source` to be recognised as a re-delivery and put in time; a
+# name without `source.` means the same, but for the times, of which the envelope has its own.
+_TIME = ("source.ts_us", "source.ts_ms", "source.ts_ns")
+_FIELDS: tuple[tuple[tuple[Family, ...], tuple[str, ...]], ...] = (
+    ((Family.POSTGRESQL,), ("lsn", "sequence", "txId")),
+    (BINLOG, ("file", "pos", "row")),
+    ((Family.SQLSERVER,), ("commit_lsn", "change_lsn", "event_serial_no")),
+    ((Family.ORACLE,), ("scn", "commit_scn", "txId")),
+    ((Family.YUGABYTEDB,), ("lsn", "commit_time", "txId")),
+)
+
+
+def _without_position(families: tuple[Family, ...], names: tuple[str, ...]) -> Rule:
+    position = tuple((f"source.{name}", name) for name in names)
+    wanted = (("op",), _TIME, ("source.snapshot", "snapshot"), *position)
+    fields = ",".join(spellings[0] for spellings in wanted)
+    return Rule(
+        f"flattened-without-source-{families[0]}",
+        Severity.BLURS,
+        _flatten(Lacks("add.fields", wanted)),
+        "the record does not say what happened, where in the log, and when: times are Kafka's, and "
+        "what arrives twice is not recognised",
+        f"set add.fields={fields}",
+        families,
+    )
+
+
+TRANSFORM: tuple[Rule, ...] = (
+    Rule(
+        "flattened-truncates",
+        Severity.LOSES,
+        _transform(*_FLATTEN),
+        "TRUNCATE is dropped in every mode: the rows that it removed stay current for ever",
+        _ENVELOPE,
+        (*TRUNCATING, Family.YUGABYTEDB),
+    ),
+    Rule(
+        "flattened-deletes-dropped",
+        Severity.LOSES,
+        _flatten(Is(_MODE, ("drop",))),
+        "deletes are dropped: deleted rows stay current for ever",
+        f"set {_MODE}=rewrite, or remove the transformation",
+    ),
+    Rule(
+        "flattened-deletes-dropped-before-3",
+        Severity.LOSES,
+        _flatten(
+            Where(
+                Is(_LEGACY, ("drop",), default="drop"),
+                (Missing(_MODE), Is("drop.tombstones", ("true",), default="true")),
+            )
+        ),
+        "deletes and their tombstones are dropped (newer Debezium sends a tombstone where nothing "
+        "is set)",
+        f"set {_MODE}=rewrite (before Debezium 2.5: {_LEGACY}=rewrite)",
+    ),
+    Rule(
+        "flattened-deletes-without-tombstones",
+        Severity.LOSES,
+        Where(
+            Is("tombstones.on.delete", ("false",)),
+            (
+                _flatten(
+                    Where(
+                        Is(_LEGACY, ("drop",), default="drop"),
+                        (Missing(_MODE), Is("drop.tombstones", ("false",))),
+                    )
+                ),
+            ),
+        ),
+        "the transformation drops the delete, and there is no tombstone in its place",
+        f"set tombstones.on.delete=true, or {_MODE}=rewrite",
+    ),
+    Rule(
+        "flattened-deletes-as-tombstones",
+        Severity.BLURS,
+        _flatten(Is(_MODE, ("tombstone", "delete-to-tombstone"))),
+        "a delete is a tombstone only: without position, transaction or time of its own",
+        f"set {_MODE}=rewrite, or remove the transformation",
+    ),
+    Rule(
+        "flattened-deletes-as-nulls",
+        Severity.BLURS,
+        _flatten(Where(Is(_LEGACY, ("none",)), (Missing(_MODE),))),
+        "a delete is a tombstone only: without position, transaction or time of its own",
+        f"set {_LEGACY}=rewrite, or remove the transformation",
+    ),
+    *(_without_position(families, names) for families, names in _FIELDS),
+    Rule(
+        "flattened-prefix",
+        Severity.BLURS,
+        _flatten(IsNot("add.fields.prefix", ("__",))),
+        "metadata is not recognised and becomes columns of the table",
+        "remove it: the prefix is __",
+    ),
+    Rule(
+        "flattened-nulls-replaced",
+        Severity.LOSES,
+        _flatten(Is("replace.null.with.default", ("true",), default="true")),
+        "a NULL in a column that has a DEFAULT arrives as that default",
+        "set replace.null.with.default=false here and in the converters",
+    ),
+    Rule(
+        "yugabytedb-set-flags",
+        Severity.LOSES,
+        _transform(f"{_YUGABYTEDB}PGCompatible"),
+        "a column that was not sent cannot be told from one set to NULL",
+        _ENVELOPE,
+        (Family.YUGABYTEDB,),
+    ),
+    Rule(
+        "events-filtered",
+        Severity.LOSES,
+        _transform(f"{_DEBEZIUM}Filter"),
+        "changes for which the expression is false are dropped, so rows are wrong",
+        "remove it; leave out tables with table.exclude.list",
+    ),
+    Rule(
+        "records-filtered",
+        Severity.LOSES,
+        Filtered(
+            (f"{_PREDICATES}RecordIsTombstone", f"{_PREDICATES}TopicNameMatches"), others=True
+        ),
+        "records for which the predicate is true are dropped, so rows are wrong",
+        "remove it; leave out tables with table.exclude.list",
+    ),
+    Rule(
+        "topics-filtered",
+        Severity.NOTE,
+        Filtered((f"{_PREDICATES}TopicNameMatches",)),
+        "these topics get no records",
+        "nothing, if they hold no table that shall have a history, nor notifications",
+    ),
+    Rule(
+        "tombstones-filtered",
+        Severity.NOTE,
+        Filtered((f"{_PREDICATES}RecordIsTombstone",)),
+        "tombstones are dropped; the delete before each says the same",
+        "nothing, unless deletes are flattened or topics compacted",
+    ),
+    Rule(
+        "records-cut",
+        Severity.LOSES,
+        _transform(
+            f"{_DEBEZIUM}EnforceRecordSize",
+            option=Is("strategy", ("truncate",), default="truncate"),
+        ),
+        "long values of large records are cut, and no record says so",
+        "remove it; raise max.message.bytes and producer.override.max.request.size",
+    ),
+    Rule(
+        "records-checked-in",
+        Severity.BLURS,
+        _transform(f"{_DEBEZIUM}EnforceRecordSize", option=Is("strategy", ("claim_check",))),
+        "long values of large records are elsewhere; the history holds a reference to them",
+        "keep that store as long as the history, or raise max.message.bytes",
+    ),
+    Rule(
+        "outbox",
+        Severity.LOSES,
+        _transform(f"{_DEBEZIUM}outbox.EventRouter"),
+        "the records are messages, not changes of rows: there is nothing to make history of",
+        "use a connector of its own for the outbox",
+    ),
+    Rule(
+        "envelope-extracted",
+        Severity.LOSES,
+        _transform(f"{_KAFKA}ExtractField$Value", f"{_KAFKA}Flatten$Value"),
+        "the envelope is gone, and with it deletes, positions and times",
+        _ENVELOPE,
+    ),
+    Rule(
+        "key-extracted",
+        Severity.LOSES,
+        _transform(f"{_KAFKA}ExtractField$Key", f"{_KAFKA}Flatten$Key", f"{_KAFKA}HoistField$Key"),
+        "keys no longer name the columns that they hold: every record goes to quarantine",
+        "remove it",
+    ),
+    Rule(
+        "key-from-value",
+        Severity.BLURS,
+        _transform(f"{_KAFKA}ValueToKey", f"{_KAFKA}ReplaceField$Key"),
+        "the record's key is no longer what the connector moves rows by: key moves have no partner",
+        "use message.key.columns",
+    ),
+    Rule(
+        "fields-altered",
+        Severity.BLURS,
+        _transform(
+            *(f"{_KAFKA}{name}$Value" for name in ("ReplaceField", "MaskField", "Cast")),
+            f"{_KAFKA}TimestampConverter$Value",
+        ),
+        "fields are dropped, renamed or changed after the connector described them",
+        "remove it; choose columns with column.exclude.list",
+    ),
+    Rule(
+        "times-shifted",
+        Severity.BLURS,
+        _transform(f"{_DEBEZIUM}TimezoneConverter"),
+        "times without a zone are moved to another one: the history differs from the table",
+        "remove it; convert when you query",
+    ),
+    Rule(
+        "move-headers-dropped",
+        Severity.BLURS,
+        _transform(
+            f"{_KAFKA}DropHeaders",
+            option=Contains("headers", ("__debezium.newkey", "__debezium.oldkey")),
+        ),
+        "a row whose key changes ends under the old key and begins anew under the new one",
+        "leave __debezium.newkey and __debezium.oldkey alone",
+    ),
+    Rule(
+        "tables-merged",
+        Severity.NOTE,
+        _transform(f"{_DEBEZIUM}ByLogicalTableRouter"),
+        "several tables share a topic and a history; the key gets the field "
+        "__dbz__physicalTableIdentifier, and a truncate closes the rows of its own table only",
+        "name the merged topic in the source file",
+    ),
+    Rule(
+        "tables-merged-by-key",
+        Severity.BLURS,
+        _transform(
+            f"{_DEBEZIUM}ByLogicalTableRouter", option=Is("key.enforce.uniqueness", ("false",))
+        ),
+        "rows of different tables with the same key become one row",
+        "remove it, unless keys are unique across the merged tables",
+    ),
+    Rule(
+        "partitions-by-value",
+        Severity.BLURS,
+        _transform(f"{_DEBEZIUM}partitions.PartitionRouting"),
+        "one key's records spread over partitions, tombstones and truncates go elsewhere: only "
+        "positions tell the order, not arrival",
+        "remove it: Kafka's default keeps a key in one partition",
+    ),
+    Rule(
+        "topics-by-content",
+        Severity.BLURS,
+        _transform(f"{_DEBEZIUM}ContentBasedRouter", f"{_KAFKA}TimestampRouter"),
+        "one row's records spread over topics: each gets a history with gaps",
+        "remove it",
+    ),
+    Rule(
+        "topics-renamed",
+        Severity.NOTE,
+        _transform(f"{_KAFKA}RegexRouter"),
+        "topics do not have the names that the connector gives them",
+        "name them in the source file",
+    ),
+    Rule(
+        "reads-as-inserts",
+        Severity.NOTE,
+        _transform(
+            "io.debezium.connector.mysql.transforms.ReadToInsertEvent",
+            f"{_DEBEZIUM}ReadToInsertEvent",
+        ),
+        "snapshot reads say op c; Strandline knows them by source.snapshot",
+        "nothing",
+    ),
+    Rule(
+        "schema-changes-filtered",
+        Severity.NOTE,
+        _transform(f"{_DEBEZIUM}SchemaChangeEventFilter"),
+        "the schema history of the tables has gaps",
+        "remove it",
+        DDL,
+    ),
+)
