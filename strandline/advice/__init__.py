@@ -38,10 +38,8 @@ def summary(configuration: Configuration, found: Sequence[Finding]) -> str:
     count = Counter(finding.severity for finding in found)
     verdict = "not ok" if count[Severity.LOSES] else "ok"
     name = f" '{configuration.name}'" if configuration.name else ""
-    return (
-        f"{verdict}: {configuration.family} connector{name}: {count[Severity.LOSES]} lose history, "
-        f"{count[Severity.BLURS]} blur it, {count[Severity.NOTE]} to note"
-    )
+    counted = ", ".join(f"{severity} {count[severity]}" for severity in Severity)
+    return f"{verdict}: {configuration.family} connector{name}: {counted}"
 
 
 __all__ = [

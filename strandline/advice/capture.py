@@ -291,7 +291,7 @@ CAPTURE: tuple[Rule, ...] = (
         Severity.NOTE,
         Is("skip.messages.without.change", ("true",)),
         "an update that changes no captured column is not sent; it would make no version either",
-        "nothing, unless you count updates (PostgreSQL needs REPLICA IDENTITY FULL for it)",
+        "nothing to do, unless you count updates (PostgreSQL needs REPLICA IDENTITY FULL for it)",
         DEBEZIUM_2,
     ),
     Rule(
@@ -312,7 +312,7 @@ CAPTURE: tuple[Rule, ...] = (
             r"column\.(include\.list|exclude\.list|whitelist|blacklist)",
         ),
         "columns left out have no history; one added later is NULL until its row changes",
-        "nothing, if that is meant; never leave out a column of a key",
+        "nothing to do, if that is meant; never leave out a column of a key",
     ),
     Rule(
         "message-key",
@@ -320,6 +320,6 @@ CAPTURE: tuple[Rule, ...] = (
         Given("message.key.columns"),
         "these columns identify a row in place of its primary key: they have to be unique and not "
         "null, and only their changes count as key moves",
-        "nothing, if they are; the history is keyed by them",
+        "nothing to do, if they are; the history is keyed by them",
     ),
 )

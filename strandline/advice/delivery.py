@@ -126,7 +126,7 @@ DELIVERY: tuple[Rule, ...] = (
         Severity.NOTE,
         Is("tombstones.on.delete", ("false",)),
         "a delete has no tombstone; the delete itself says the same",
-        "nothing, unless deletes are flattened or topics compacted",
+        "nothing to do, unless deletes are flattened or topics compacted",
     ),
     Rule(
         "no-notifications",

@@ -103,7 +103,7 @@ SNAPSHOT: tuple[Rule, ...] = (
         Severity.NOTE,
         Is("snapshot.locking.mode", ("none",)),
         "a DDL while the snapshot runs makes it read rows with the wrong columns",
-        "nothing, if no table is altered meanwhile",
+        "nothing to do, if no table is altered meanwhile",
         (Family.MYSQL, Family.MARIADB, Family.SQLSERVER, Family.ORACLE),
     ),
     Rule(

@@ -175,14 +175,14 @@ TRANSFORM: tuple[Rule, ...] = (
         Severity.NOTE,
         Filtered((f"{_PREDICATES}TopicNameMatches",)),
         "these topics get no records",
-        "nothing, if they hold no table that shall have a history, nor notifications",
+        "nothing to do, if they hold no table that shall have a history, nor notifications",
     ),
     Rule(
         "tombstones-filtered",
         Severity.NOTE,
         Filtered((f"{_PREDICATES}RecordIsTombstone",)),
         "tombstones are dropped; the delete before each says the same",
-        "nothing, unless deletes are flattened or topics compacted",
+        "nothing to do, unless deletes are flattened or topics compacted",
     ),
     Rule(
         "records-cut",
@@ -303,7 +303,7 @@ TRANSFORM: tuple[Rule, ...] = (
             f"{_DEBEZIUM}ReadToInsertEvent",
         ),
         "snapshot reads say op c; Strandline knows them by source.snapshot",
-        "nothing",
+        "nothing to do",
     ),
     Rule(
         "schema-changes-filtered",

@@ -140,7 +140,7 @@ VALUE: tuple[Rule, ...] = (
         Severity.BLURS,
         Named("column.mask.hash.<algorithm>.with.salt.<salt>", r"column\.mask\.hash\..+"),
         "that a value changed is kept, the value is not",
-        "nothing, if that is meant; a new salt looks like a change of every row",
+        "nothing to do, if that is meant; a new salt looks like a change of every row",
     ),
     Rule(
         "values-read-later",

@@ -670,19 +670,17 @@ def test_check_ends_with_two_where_a_setting_loses_history_and_says_what_to_set(
         f"{path}: loses: skipped.operations = t: TRUNCATE is not sent: the rows that it removed "
         "stay current for ever; set skipped.operations=none"
     )
-    assert last == (
-        f"{path}: not ok: postgresql connector 'inventory': 1 lose history, 0 blur it, 0 to note"
-    )
+    assert last == (f"{path}: not ok: postgresql connector 'inventory': loses 1, blurs 0, note 0")
 
 
 def test_check_succeeds_where_nothing_is_found_or_history_is_only_blurred(file, capsys):
     assert cli.main(["check", str(file(GOOD_POSTGRESQL))]) == 0
     assert capsys.readouterr().out.endswith(
-        ": ok: postgresql connector: 0 lose history, 0 blur it, 0 to note\n"
+        ": ok: postgresql connector: loses 0, blurs 0, note 0\n"
     )
     blurred = {**GOOD_POSTGRESQL, "decimal.handling.mode": "double", "snapshot.mode": "always"}
     assert cli.main(["check", str(file(blurred))]) == 0
-    assert "1 blur it, 1 to note" in capsys.readouterr().out
+    assert "blurs 1, note 1" in capsys.readouterr().out
 
 
 def test_check_tells_configurations_from_source_files_by_name_and_first_sign(file, capsys):
