@@ -1,6 +1,7 @@
 """One line of a case becomes one Kafka record, as Debezium and JsonConverter would write it."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -94,14 +95,13 @@ def millis(moment: datetime) -> int:
 
 def cells(text: str) -> list[str]:
     """The cells of a row or composite key, cut at commas outside of quotes and brackets."""
-    found, depth, quoted = [""], 0, False
-    for char in text:
-        quoted ^= char == '"'
-        depth += 0 if quoted else (char in "[{(") - (char in ")}]")
-        if char == "," and not quoted and not depth:
+    found, depth = [""], 0
+    for part in re.findall(r'"(?:\\.|[^"\\])*"|.', text):
+        depth += (part in {"[", "{"}) - (part in {"]", "}"})
+        if part == "," and not depth:
             found.append("")
         else:
-            found[-1] += char
+            found[-1] += part
     return found
 
 
@@ -120,7 +120,7 @@ def key_cells(stream: Stream, text: str) -> dict[str, Any]:
     return named(keys, cells(inner) if len(keys) > 1 else [inner], stream)
 
 
-# ---------------------------------------------------------------------------------- what converters do
+# what converters do
 
 
 def _document(stream: Stream, schema: dict, payload: object) -> bytes:
@@ -180,7 +180,7 @@ def _headers(stream: Stream, line: Line) -> list[tuple[str, bytes]]:
     return [*found, *((f"__debezium.context.{n}", text.encode()) for n, text in context.items())]
 
 
-# ------------------------------------------------------------------------------------ change events
+# change events
 
 
 def _value(stream: Stream, line: Line, now: datetime) -> bytes:
@@ -217,8 +217,10 @@ def _images(stream: Stream, line: Line) -> dict[str, dict | None]:
     }
 
 
-def _row(stream: Stream, line: Line, text: str) -> dict[str, Any]:
-    """An image; `-` alone stands for one that holds the key only."""
+def _row(stream: Stream, line: Line, text: str) -> dict[str, Any] | None:
+    """An image; `-` alone stands for one that holds the key only, `none` for none."""
+    if text == "none":
+        return None
     key = {} if line.key == "-" else key_cells(stream, line.key or "")
     others = [column for column in stream.columns if column.name not in key]
     wrapped = _cell_style(stream) != "plain"
@@ -303,7 +305,7 @@ def _flattened(
     return _document(stream, _struct(fields, f"{stream.topic()}.Value"), row)
 
 
-# -------------------------------------------------------------------------------- everything else
+# everything else
 
 Control = tuple[str, bytes | None, bytes | None]
 

@@ -49,7 +49,7 @@ class Case:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     counts: Mapping[str, int]
-    quarantined: tuple[tuple[str, int, int], ...]
+    quarantined: list[tuple[str, int, int]]
     stops: str | None
     replay: bool
 
@@ -75,26 +75,39 @@ class Case:
 
     def shown(self, rows: Iterable[tuple[str, Mapping[str, object]]]) -> list[tuple[str, ...]]:
         """History rows, as (topic, cells) of this case's topics, in the form of `rows`."""
-        entities: dict[object, str] = {}
         told = [
-            tuple(self._cell(name, topic, cells, entities) for name in self.header)
-            for topic, cells in rows
+            tuple(self._cell(name, topic, cells) for name in self.header) for topic, cells in rows
         ]
-        return by_key(told, self._key_places)
+        return self._in_order(told)
+
+    def refused(self, found: Iterable[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+        """Quarantined records, given as (reason, partition, offset), in the form of `quarantined`.
+
+        Where the case leaves the reason open, it is `*`.
+        """
+        free = {tuple(at) for reason, *at in self.quarantined if reason == "*"}
+        return sorted(
+            ("*" if (partition, offset) in free else reason, partition, offset)
+            for reason, partition, offset in found
+        )
 
     @property
     def expected(self) -> list[tuple[str, ...]]:
         """`rows` in the order that `shown` gives them."""
-        return by_key(self.rows, self._key_places)
+        return self._in_order(self.rows)
 
-    @property
-    def _key_places(self) -> list[int]:
+    def _in_order(self, rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+        """Grouped by key, the order inside a key stays; entities are called by their number."""
         names = ("_table", *self.key)
-        return [place for place, name in enumerate(self.header) if name in names]
+        places = [place for place, name in enumerate(self.header) if name in names]
+        ordered = sorted(rows, key=lambda row: [row[place] for place in places])
+        if "_entity_id" not in self.header:
+            return ordered
+        at = self.header.index("_entity_id")
+        seen = list(dict.fromkeys(row[at] for row in ordered))
+        return [(*row[:at], str(seen.index(row[at]) + 1), *row[at + 1 :]) for row in ordered]
 
-    def _cell(
-        self, name: str, topic: str, cells: Mapping[str, object], entities: dict[object, str]
-    ) -> str:
+    def _cell(self, name: str, topic: str, cells: Mapping[str, object]) -> str:
         if name == "_table":
             return topic.rpartition(".")[2]
         if name not in cells:
@@ -102,18 +115,11 @@ class Case:
         value = plain(cells[name])
         if value is None:
             return "null"
-        if name == "_entity_id":
-            return entities.setdefault(value, f"e{len(entities) + 1}")
         if name in _TIMES:
             return _clock(str(value))
         if name in _KEYS:
             return _key(json.loads(str(value)))
         return _literal(value)
-
-
-def by_key(rows: Iterable[tuple[str, ...]], places: Sequence[int]) -> list[tuple[str, ...]]:
-    """Rows grouped by key; the order inside a key stays."""
-    return sorted(rows, key=lambda row: [row[place] for place in places])
 
 
 def _clock(text: str) -> str:
@@ -140,7 +146,7 @@ def _literal(value: object) -> str:
     return json.dumps(value)
 
 
-# ------------------------------------------------------------------------------------------ reading
+# reading
 
 
 @cache
@@ -222,10 +228,9 @@ def _batches(stream: Stream, lines: Sequence[str]) -> Iterator[list[Record]]:
 
 
 def _again(stream: Stream) -> Iterator[Record | None]:
-    """Every line once more, as after a crash; notices and what is no event are not repeated."""
+    """Every line once more, as after a crash; a notice is not repeated."""
     for line, described in list(stream.delivered):
-        repeated = line.op not in {"notice", "ddl", "raw"}
-        yield stream.again(line, described) if repeated else None
+        yield None if line.op == "notice" else stream.again(line, described)
 
 
 def line_of(text: str) -> Line:
@@ -267,7 +272,7 @@ def _outcome(text: str) -> dict:
         "header": header,
         "rows": rows,
         "counts": {name: int(value) for name, value in values if name in _COUNTS},
-        "quarantined": tuple(sorted(_refused(v) for n, v in values if n == "quarantined")),
+        "quarantined": sorted(_refused(v) for n, v in values if n == "quarantined"),
         "stops": next((value for name, value in values if name == "stops"), None),
     }
 
