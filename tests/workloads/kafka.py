@@ -1,0 +1,194 @@
+"""Kafka: messages become records in partitions; connectors die, resume and repeat themselves."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from zlib import crc32
+
+from workloads.choices import Choices
+from workloads.emitters import Emitter
+from workloads.messages import Message
+
+from strandline.record import Coordinates, Record
+
+_JUNK = (b'{"before":', b'{"op":"x","source":{"connector":"mysql"}}', b"\xff\xfe", b"[1]")
+
+
+@dataclass
+class Tally:
+    """Law 6 as the simulator knows it."""
+
+    changes: int = 0
+    duplicates: int = 0
+    control: int = 0
+    quarantined: int = 0
+
+    @property
+    def landed(self) -> int:
+        return self.changes + self.duplicates + self.control + self.quarantined
+
+
+@dataclass
+class Broker:
+    """Stores what a connector sends. `now` is its clock in milliseconds."""
+
+    choices: Choices
+    emitter: Emitter
+    now: int
+    partitions: int
+    records: list[Record] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
+    _ends: dict[tuple[str, int], int] = field(default_factory=lambda: defaultdict(int))
+    _seen: set[object] = field(default_factory=set)
+
+    def deliver(self, messages: Sequence[Message], crashes: int) -> None:
+        """All messages, with that many deaths of the connector on the way."""
+        start, resumed = 0, False
+        for _ in range(crashes):
+            stop = self.choices.between(start, len(messages))
+            stop = _past_snapshot(messages, stop)
+            back = resumable(messages[:stop], start=0)
+            resume = self.choices.pick(back) if back else stop
+            self._until_death(messages[start:stop], max(0, resume - start), resumed=resumed)
+            start, resumed = resume, True
+        self.send(messages[start:], resumed=resumed)
+
+    def send(self, messages: Sequence[Message], *, resumed: bool = False) -> None:
+        """Messages in their order; `resumed`: the connector started again before the first."""
+        first = messages[0] if resumed and messages else None
+        for message in messages:
+            self._store(message, first, self._partition(message))
+            if self.choices.chance(40) and not message.snapshot and not message.fragile:
+                self._store(message, first, self._partition(message))
+            if self.choices.chance(60) and message.kind == "change":
+                self._junk(message)
+
+    def _until_death(
+        self, messages: Sequence[Message], unsure: int, *, resumed: bool
+    ) -> None:
+        """What was sent before the death; of the part sent again some never arrived.
+
+        Each partition has its own requests under way: of each the last ones may be lost.
+        """
+        first = messages[0] if resumed and messages else None
+        for message in messages[:unsure]:
+            self._store(message, first, self._partition(message))
+        placed = [(message, self._partition(message)) for message in messages[unsure:]]
+        lost = {}
+        for message, partition in placed:
+            place = (message.topic, partition)
+            if place not in lost:
+                lost[place] = not message.snapshot and self.choices.chance(6)
+            lost[place] = lost[place] or (not message.snapshot and self.choices.chance(12))
+            if not lost[place]:
+                self._store(message, first, partition)
+
+    def _store(self, message: Message, first: Message | None, partition: int) -> None:
+        """`first`: the message at which the connector resumed, None in its first run."""
+        self.now += 1
+        emitter = self.emitter
+        place = (message.topic, partition)
+        offset = self._ends[place] + self.choices.chance(30)  # an aborted transaction leaves a gap
+        self._ends[place] = offset + 1
+        again = message.change is not None and message.change in self._seen
+        value = self._stamped(message, first) if message.value is not None else None
+        converter = emitter.converter
+        self.records.append(
+            Record(
+                Coordinates(message.topic, partition, offset),
+                self.now,
+                converter.key(message.table, message.key),
+                converter.value(message.table, value),
+                tuple((n, converter.header(message.table, k)) for n, k in message.headers),
+            )
+        )
+        self._count(message, again=again)
+
+    def _count(self, message: Message, *, again: bool) -> None:
+        if message.kind == "control":
+            self.tally.control += 1
+        elif again:
+            self.tally.duplicates += 1
+        else:
+            self.tally.changes += 1
+        self._seen.add(message.change)
+
+    def _stamped(self, message: Message, first: Message | None) -> dict:
+        """The value with what differs from one sending to the next."""
+        value = dict(message.value)
+        if "aggregate_type" in value:
+            return value | {"timestamp": self.now}
+        value["ts_ms"] = self.now
+        if first is None:
+            return value
+        if message.again:
+            value["source"] = {**value["source"], **message.again}
+        restarts = self.emitter.release < (3, 7) and first.order is not None
+        if restarts and message.order is not None and message.tx == first.tx:
+            order = message.order - first.order + 1
+            value["transaction"] = {**value["transaction"], "total_order": order}
+        return value
+
+    def _partition(self, message: Message) -> int:
+        if message.key is None:
+            return self.choices.below(self.partitions)
+        return crc32(self.emitter.converter.key(message.table, message.key)) % self.partitions
+
+    def _junk(self, message: Message) -> None:
+        """A record that nobody can read, under a key of its own."""
+        self.now += 1
+        partition = self.choices.below(self.partitions)
+        offset = self._ends[message.topic, partition]
+        self._ends[message.topic, partition] += 1
+        at = Coordinates(message.topic, partition, offset)
+        self.records.append(Record(at, self.now, b'{"id":77}', self.choices.pick(_JUNK)))
+        self.tally.quarantined += 1
+
+
+def resumable(messages: Sequence[Message], start: int) -> list[int]:
+    """Where a connector may resume to repeat the last of these messages; the last place first.
+
+    At the first message of a row change; not before the end of a snapshot; nowhere before a change
+    that could not be told from its repetition.
+    """
+    places: list[int] = []
+    for index in range(len(messages) - 1, start - 1, -1):
+        message = messages[index]
+        if message.snapshot or message.fragile:
+            break
+        if index == 0 or messages[index - 1].unit != message.unit:
+            places.append(index)
+    return places
+
+
+def _past_snapshot(messages: Sequence[Message], stop: int) -> int:
+    """A connector that dies in a snapshot would start it anew; let it live until its end."""
+    while stop < len(messages) and messages[stop].snapshot:
+        stop += 1
+    return stop
+
+
+def arrival(choices: Choices, records: Iterable[Record]) -> list[Record]:
+    """The records as a reader may get them: each partition in order, some of them late."""
+    numbered = list(enumerate(records))
+    places = sorted({(record.at.topic, record.at.partition) for _, record in numbered})
+    late = {place: choices.below(2 + len(numbered)) for place in places}
+    ordered = sorted(
+        numbered, key=lambda each: each[0] + late[each[1].at.topic, each[1].at.partition]
+    )
+    return [record for _, record in ordered]
+
+
+def again(broker: Broker, messages: Sequence[Message], choices: Choices) -> tuple[Record, ...]:
+    """The records of a last resumption, from some row change to the end."""
+    back = resumable(messages, start=0)
+    if not back:
+        return ()
+    before = len(broker.records)
+    for message in _from(messages, choices.pick(back)):
+        broker._store(message, messages[-1], broker._partition(message))  # noqa: SLF001
+    return tuple(broker.records[before:])
+
+
+def _from(messages: Sequence[Message], start: int) -> Iterator[Message]:
+    yield from (replace(message) for message in messages[start:])
