@@ -79,6 +79,7 @@ class Fence:
     time: Time
     scope: str | None = None
     sweep: bool = False
+    position: Position | None = None
 
 
 @dataclass(frozen=True, slots=True)

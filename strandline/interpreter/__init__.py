@@ -4,7 +4,6 @@ decode → distinct → link → fold, one module each, no state, no shortcuts: 
 that has arrived so far. The Spark engine has the same stages and must agree with it on every input.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -14,9 +13,9 @@ from strandline.change import Change, Control, Fence, Quarantined
 from strandline.connectors import Connector
 from strandline.errors import Terminal
 from strandline.interpreter.decode import Decoded, Decoder, Outcome
-from strandline.interpreter.distinct import distinct
+from strandline.interpreter.distinct import Distinct, distinct
 from strandline.interpreter.fold import Shape, fold
-from strandline.interpreter.link import Habits, link
+from strandline.interpreter.link import Habits, Linked, link
 from strandline.notification import Snapshot
 from strandline.receipt import Counts
 from strandline.record import Record
@@ -37,10 +36,26 @@ def no_rules(topic: str) -> TableRules:
 
 
 @dataclass(frozen=True, slots=True)
+class Stages:
+    """What each stage handed to the next, for those who explain a history.
+
+    `changes` and `fences` are all deliveries, `found` the first ones. `decoder` is that of the
+    topic, `shape` what the fold compared by.
+    """
+
+    decoder: Decoder
+    changes: Sequence[Change]
+    fences: Sequence[Fence]
+    found: Distinct
+    linked: Linked
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
 class TableHistory:
     """What the records of one topic came to. `columns` are the business columns in their order.
 
-    `error`: why the table stopped, and what to do; it has no versions and no counts then.
+    `error`: why the table stopped, and what to do; it has no versions, counts and stages then.
     """
 
     topic: str
@@ -49,6 +64,7 @@ class TableHistory:
     counts: Counts
     orphaned_moves: int = 0
     error: str | None = None
+    stages: Stages | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +80,7 @@ class Histories:
 class _Table:
     """What has been decoded of one topic."""
 
+    decoder: Decoder
     types: dict[str, list[ColumnType]] = field(default_factory=dict)
     inferred: dict[str, list[ColumnType]] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
@@ -117,11 +134,13 @@ def interpret(
         for record in sorted(records, key=lambda r: (r.at.topic, r.at.partition, r.at.offset))
     }
     told = _told(landed.values(), connector)
-    tables: dict[str, _Table] = defaultdict(_Table)
+    tables: dict[str, _Table] = {}
     quarantined = []
     for record in landed.values():
         topic = record.at.topic
-        outcome = Decoder(connector, rules(topic), told.columns).decode(record)
+        if topic not in tables:
+            tables[topic] = _Table(Decoder(connector, rules(topic), told.columns))
+        outcome = tables[topic].decoder.decode(record)
         if isinstance(outcome, Quarantined):
             quarantined.append(outcome)
         tables[topic].add(outcome)
@@ -185,7 +204,8 @@ def _history(
     connector = table.connector
     found = distinct(changes, table.fences, shares=connector is not None and connector.shares)
     linked = link(found, told.snapshots if rules.sweep else (), _habits(connector))
-    versions = fold(linked, _shape(columns, rules), recorded_at)
+    shape = _shape(columns, rules)
+    versions = fold(linked, shape, recorded_at)
     control = table.control + found.absorbed
     applied = len(found.changes) + len(found.fences)
     return TableHistory(
@@ -203,6 +223,7 @@ def _history(
             current_rows=sum(version.seq_to is None for version in versions),
         ),
         linked.orphans,
+        stages=Stages(table.decoder, changes, table.fences, found, linked, shape),
     )
 
 
@@ -242,4 +263,12 @@ def total(counts: Iterable[Counts]) -> Counts:
     return result
 
 
-__all__: Sequence[str] = ("Histories", "Rules", "TableHistory", "interpret", "no_rules", "total")
+__all__: Sequence[str] = (
+    "Histories",
+    "Rules",
+    "Stages",
+    "TableHistory",
+    "interpret",
+    "no_rules",
+    "total",
+)

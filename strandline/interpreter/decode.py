@@ -125,6 +125,7 @@ class Decoder:
             fence_seq(position.major, epoch=epoch),
             event.time(record),
             event.scope,
+            position=position,
         )
 
     def _row_change(self, record: Record, document: Document, op: Op, event: "_Event") -> Decoded:
