@@ -5,8 +5,11 @@ writes such a value). Both engines have one decoder per wire form; nothing else 
 Sources: Kafka Connect's logical types, Debezium's `io.debezium.time.*` and `io.debezium.data.*`.
 """
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 
 class Kind(StrEnum):
@@ -22,7 +25,7 @@ class Kind(StrEnum):
     TEXT = "string"
     BINARY = "binary"
     DATE = "date"
-    TIME = "time"  # microseconds of a day or a duration, stored as bigint
+    TIME = "time"  # microseconds of a day, negative and beyond a day in MySQL; stored as bigint
     LOCAL = "timestamp_ntz"  # date and time without a zone
     INSTANT = "timestamp"  # a point in time, UTC
 
@@ -31,22 +34,34 @@ class Wire(StrEnum):
     """How JsonConverter writes the value."""
 
     PLAIN = "plain"  # JSON's own form of the kind
-    BASE64 = "base64"  # bytes, and Decimal as big-endian two's complement
+    UNSIGNED = "unsigned"  # 64 bits without a sign, printed as if they had one
+    BASE64 = "base64"  # bytes, and Decimal as big-endian two's complement or as a JSON number
     VARIABLE_SCALE = "variable_scale"  # {"scale": int, "value": base64}
+    BITS = "bits"  # base64 of little-endian bytes
     DAYS = "days"
     MILLIS = "millis"
     MICROS = "micros"
     NANOS = "nanos"
+    DURATION = "duration"  # micro- or nanoseconds as sent; the limits of 64 bits stand for "beyond"
     ISO = "iso"
+    STRUCTURED = "structured"  # {"year": int, "month": int, …}
+    STRUCTURED_OFFSET_TIME = "structured_offset_time"  # {"hour": int, …, "offsetSeconds": int}
+    STRUCTURED_DURATION = "structured_duration"  # {"years": int, "months": int, …}
     JSON = "json"  # a nested document, kept as its text
+    JSON_TEXT = "json_text"  # a string that holds a document
 
 
 MAX_PRECISION = 38
+MAX_SCALE = 20_000  # PostgreSQL's numeric ends at 16,383; more zeros than that are an attack
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """Kind and wire form of a column; `precision` and `scale` only for decimals."""
+    """Kind and wire form of a column.
+
+    `precision` counts the digits of a decimal, or the bits of `Wire.BITS` (0: not declared);
+    `scale` belongs to decimals only.
+    """
 
     kind: Kind
     wire: Wire = Wire.PLAIN
@@ -62,8 +77,14 @@ class ColumnType:
             return "bigint"
         return self.kind.value
 
+    @property
+    def is_json(self) -> bool:
+        """True where the text is a document that compares without regard to white space."""
+        return self.wire is Wire.JSON_TEXT
+
 
 TEXT = ColumnType(Kind.TEXT)
+NESTED = ColumnType(Kind.TEXT, Wire.JSON)
 
 _PRIMITIVES = {
     "boolean": ColumnType(Kind.BOOLEAN),
@@ -77,45 +98,103 @@ _PRIMITIVES = {
     "float64": ColumnType(Kind.DOUBLE),
     "string": TEXT,
     "bytes": ColumnType(Kind.BINARY, Wire.BASE64),
-    "array": ColumnType(Kind.TEXT, Wire.JSON),
-    "map": ColumnType(Kind.TEXT, Wire.JSON),
-    "struct": ColumnType(Kind.TEXT, Wire.JSON),
+    "array": NESTED,
+    "map": NESTED,
+    "struct": NESTED,
 }
 
+_CONNECT = "org.apache.kafka.connect.data."
+_TIME = "io.debezium.time."
+_DATA = "io.debezium.data."
+_DECIMAL = _CONNECT + "Decimal"
+_BITS = _DATA + "Bits"
 _SEMANTIC = {
-    "org.apache.kafka.connect.data.Date": ColumnType(Kind.DATE, Wire.DAYS),
-    "org.apache.kafka.connect.data.Time": ColumnType(Kind.TIME, Wire.MILLIS),
-    "org.apache.kafka.connect.data.Timestamp": ColumnType(Kind.LOCAL, Wire.MILLIS),
-    "io.debezium.time.Date": ColumnType(Kind.DATE, Wire.DAYS),
-    "io.debezium.time.Time": ColumnType(Kind.TIME, Wire.MILLIS),
-    "io.debezium.time.MicroTime": ColumnType(Kind.TIME, Wire.MICROS),
-    "io.debezium.time.NanoTime": ColumnType(Kind.TIME, Wire.NANOS),
-    "io.debezium.time.Timestamp": ColumnType(Kind.LOCAL, Wire.MILLIS),
-    "io.debezium.time.MicroTimestamp": ColumnType(Kind.LOCAL, Wire.MICROS),
-    "io.debezium.time.NanoTimestamp": ColumnType(Kind.LOCAL, Wire.NANOS),
-    "io.debezium.time.ZonedTimestamp": ColumnType(Kind.INSTANT, Wire.ISO),
-    "io.debezium.data.VariableScaleDecimal": ColumnType(Kind.TEXT, Wire.VARIABLE_SCALE),
+    _CONNECT + "Date": ColumnType(Kind.DATE, Wire.DAYS),
+    _CONNECT + "Time": ColumnType(Kind.TIME, Wire.MILLIS),
+    _CONNECT + "Timestamp": ColumnType(Kind.LOCAL, Wire.MILLIS),
+    _TIME + "Date": ColumnType(Kind.DATE, Wire.DAYS),
+    _TIME + "Time": ColumnType(Kind.TIME, Wire.MILLIS),
+    _TIME + "MicroTime": ColumnType(Kind.TIME, Wire.MICROS),
+    _TIME + "NanoTime": ColumnType(Kind.TIME, Wire.NANOS),
+    _TIME + "Timestamp": ColumnType(Kind.LOCAL, Wire.MILLIS),
+    _TIME + "MicroTimestamp": ColumnType(Kind.LOCAL, Wire.MICROS),
+    _TIME + "NanoTimestamp": ColumnType(Kind.LOCAL, Wire.NANOS),
+    _TIME + "ZonedTimestamp": ColumnType(Kind.INSTANT, Wire.ISO),
+    _TIME + "ZonedTime": TEXT,
+    _TIME + "Year": ColumnType(Kind.INT32),
+    _TIME + "MicroDuration": ColumnType(Kind.INT64, Wire.DURATION),
+    _TIME + "NanoDuration": ColumnType(Kind.INT64, Wire.DURATION),
+    _TIME + "Interval": TEXT,
+    _TIME + "IsoDate": ColumnType(Kind.DATE, Wire.ISO),
+    _TIME + "IsoTime": TEXT,
+    _TIME + "IsoTimestamp": ColumnType(Kind.LOCAL, Wire.ISO),
+    _TIME + "StructuredDate": ColumnType(Kind.DATE, Wire.STRUCTURED),
+    _TIME + "StructuredTime": ColumnType(Kind.TIME, Wire.STRUCTURED),
+    _TIME + "StructuredTimestamp": ColumnType(Kind.LOCAL, Wire.STRUCTURED),
+    _TIME + "StructuredZonedTimestamp": ColumnType(Kind.INSTANT, Wire.STRUCTURED),
+    _TIME + "StructuredZonedTime": ColumnType(Kind.TEXT, Wire.STRUCTURED_OFFSET_TIME),
+    _TIME + "StructuredDuration": ColumnType(Kind.TEXT, Wire.STRUCTURED_DURATION),
+    _DATA + "VariableScaleDecimal": ColumnType(Kind.TEXT, Wire.VARIABLE_SCALE),
+    _DATA + "Json": ColumnType(Kind.TEXT, Wire.JSON_TEXT),
+    **dict.fromkeys(
+        (_DATA + name for name in ("Enum", "EnumSet", "Xml", "Uuid", "Ltree", "Tsvector")), TEXT
+    ),
+    **dict.fromkeys(
+        (_DATA + name for name in ("FloatVector", "DoubleVector", "SparseDoubleVector")), NESTED
+    ),
 }
+_GEOMETRY = _DATA + "geometry."
+_STRUCTURED = _TIME + "Structured"
+# Later connectors add precision and column to the name, which keeps Avro's records apart.
+_QUALIFIER = re.compile(r"(Precision\d+)?(SourceColumn[0-9a-f]*)?$")
+_UNSIGNED = re.compile(r"\b(BIGINT|INT8)( ?\(\d+\))? UNSIGNED\b", re.IGNORECASE)
+_SOURCE_TYPE = "__debezium.source.column.type"
+_MAX_BITS = 83_886_080  # of a bit string in PostgreSQL; an unlimited one declares 2^31 - 1
 
 
-def from_connect(schema: dict[str, object]) -> ColumnType:
+def from_connect(schema: Mapping[str, Any]) -> ColumnType:
     """The type of a field from its Connect schema as JsonConverter embeds it.
 
-    A decimal wider than 38 digits, or one whose precision is not declared, is exact text: Spark
-    cannot hold it and a rounded value would be a silent wrong one.
+    A decimal wider than 38 digits, with a negative scale, or of unknown precision is exact text:
+    Spark cannot hold it and a rounded value would be a silent wrong one.
     """
-    name = schema.get("name")
-    if name == "org.apache.kafka.connect.data.Decimal":
-        return _decimal(schema.get("parameters") or {})
-    if isinstance(name, str) and name in _SEMANTIC:
-        return _SEMANTIC[name]
-    return _PRIMITIVES.get(str(schema.get("type")), TEXT)
-
-
-def _decimal(parameters: object) -> ColumnType:
+    name, literal = schema.get("name"), str(schema.get("type")).lower()
+    parameters = schema.get("parameters")
     declared = parameters if isinstance(parameters, dict) else {}
-    scale = int(declared.get("scale", 0))
-    precision = int(declared.get("connect.decimal.precision", 0))
+    if isinstance(name, str):
+        semantic = _semantic(name, declared)
+        if semantic is not None:
+            return semantic
+    if literal == "int64" and _UNSIGNED.search(str(declared.get(_SOURCE_TYPE))):
+        return ColumnType(Kind.DECIMAL, Wire.UNSIGNED, 20, 0)
+    return _PRIMITIVES.get(literal, TEXT)
+
+
+def _semantic(name: str, parameters: Mapping[str, Any]) -> ColumnType | None:
+    if name == _DECIMAL:
+        return _decimal(parameters)
+    if name == _BITS:
+        bits = _number(parameters.get("length")) or 0
+        return ColumnType(Kind.TEXT, Wire.BITS, bits if 0 < bits <= _MAX_BITS else 0)
+    if name.startswith(_GEOMETRY):
+        return NESTED
+    if name.startswith(_STRUCTURED):
+        name = _QUALIFIER.sub("", name, count=1)
+    return _SEMANTIC.get(name)
+
+
+def _decimal(parameters: Mapping[str, Any]) -> ColumnType:
+    scale = _number(parameters.get("scale"))
+    precision = _number(parameters.get("connect.decimal.precision")) or 0
+    if scale is None or abs(scale) > MAX_SCALE:
+        # The number cannot be known: the bytes stay what they are.
+        return ColumnType(Kind.BINARY, Wire.BASE64)
     if 0 <= scale <= precision and 0 < precision <= MAX_PRECISION:
         return ColumnType(Kind.DECIMAL, Wire.BASE64, precision, scale)
     return ColumnType(Kind.TEXT, Wire.BASE64, 0, scale)
+
+
+def _number(parameter: object) -> int | None:
+    """A schema parameter is text; what is no whole number counts as not declared."""
+    text = str(parameter)
+    return int(text) if re.fullmatch(r"-?[0-9]{1,10}", text) else None

@@ -1,44 +1,93 @@
 """JSON text to typed columns, one decoder per wire form; the twin of `strandline.values`.
 
-`from_json` hands every cell over as text (numbers as their digits); a text that is no value of its
-type becomes NULL, which `decode` reports as `bad_value`. Nothing is rounded or cut.
+`from_json` hands every cell over as text. `finish(prepare(text))` is the value; where it is NULL
+although a text was sent, `unheld` says whether the text is a value of its type that the column has
+no room for, and if not it is no value at all. Nothing is rounded or cut.
+
+`from_json` reads fractions as doubles and does not tell 12 from "12". Where that matters, decimals
+as JSON numbers and nested documents, `respelled` reads the cell once more, digit by digit.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from functools import reduce
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from strandline.types import ColumnType, Kind, Wire
+from strandline import spelling
+from strandline.types import MAX_SCALE, ColumnType, Kind, Wire
+from strandline.values import HELD, MAX_MICROS, MIN_MICROS
+from strandline_spark import structured
 
-_BYTES_OF_A_LONG = 8
-_WIDE = 32  # hexadecimal digits of 16 bytes, enough for 38 decimal digits
-_INTEGERS = {Wire.DAYS, Wire.MILLIS, Wire.MICROS, Wire.NANOS}
-# Microseconds of 0001-01-01 and of the last one of 9999: what DATE and TIMESTAMP hold.
-MIN_MICROS = -62_135_596_800_000_000
-MAX_MICROS = 253_402_300_799_999_999
-_MIN_DAYS = -719_162
-_MAX_DAYS = 2_932_896
+STRICT = {
+    "mode": "PERMISSIVE",
+    "columnNameOfCorruptRecord": "_corrupt",
+    "allowSingleQuotes": "false",
+    "allowNonNumericNumbers": "false",
+}
+
+_COUNTS = {Wire.DAYS: "int"} | dict.fromkeys(
+    (Wire.MILLIS, Wire.MICROS, Wire.NANOS, Wire.DURATION), "bigint"
+)
+_ISO = {
+    Kind.DATE: spelling.ISO_DATE,
+    Kind.LOCAL: spelling.ISO_LOCAL,
+    Kind.INSTANT: spelling.ISO_INSTANT,
+}
+_TEMPORAL = (Kind.DATE, Kind.LOCAL, Kind.INSTANT)
+_UNSIGNED = (-(1 << 63), (1 << 64) - 1)
+
+# Stands before a bare number, true or false in a document that `marked` made: no string begins so.
+_MARK = "\x01"
+# Group 1 is what stands before the next of them, group 2.
+_BARE = rf'\G((?:[^"0-9tf-]++|{spelling.STRING})*+)(-?[0-9][0-9.eE+-]*+|true|false)'
+_MARKED = r'"\\u0001([^"]*+)"'
+_LOOKS_BARE = r"-?[0-9][0-9.eE+-]*|true|false"
+
+_HEX_OF_A_LONG = 16
+_HEX_OF_38_DIGITS = 32
+_TWO_64 = Decimal(1 << 64)
+# Longer numbers are kept in nine decimal digits a place and take up 24 bits at a time.
+_PLACE = 1_000_000_000
+_LIMB, _HEX_OF_A_LIMB = 1 << 24, 6
 
 
 def decode(text: Column, of: ColumnType) -> Column:
-    """The typed column; NULL where `text` is NULL or no value of the type."""
+    """The typed column; NULL where `text` is NULL, unfit or unheld."""
     return finish(prepare(text, of), of)
 
 
 def prepare(text: Column, of: ColumnType) -> Column:
     """The first step of a decoder whose second one looks at its result many times."""
-    if of.wire is Wire.BASE64:
-        data = F.try_to_binary(text, F.lit("base64"))
-        return data if of.kind is Kind.BINARY else F.hex(data)
-    if of.wire in _INTEGERS:
-        return _plain(text, ColumnType(Kind.INT64))
-    return text
+    if of.wire in _COUNTS:
+        return _when_matched(spelling.INTEGER, text, text.try_cast(_COUNTS[of.wire]))
+    return _PREPARE.get(of.wire, _as_it_is)(text, of)
 
 
 def finish(prepared: Column, of: ColumnType) -> Column:
     """The second step: the typed column from what `prepare` made."""
-    return _DECODERS[of.wire](prepared, of)
+    return _FINISH[of.wire](prepared, of)
+
+
+def unheld(prepared: Column, of: ColumnType) -> Column | None:
+    """True where the text is a value of its type that the column cannot hold, else false.
+
+    None for a type whose column holds everything.
+    """
+    found: Column | None = None
+    if of.wire is Wire.PLAIN and of.kind is Kind.DECIMAL:
+        found = prepared.isin(*spelling.NO_DECIMAL)
+    elif of.wire in HELD and of.kind is not Kind.TIME:
+        found = ~prepared.between(*HELD[of.wire])
+    elif of.wire in {Wire.ISO, Wire.STRUCTURED} and of.kind in _TEMPORAL:
+        found = _matches(_ISO[of.kind], prepared) & _iso(prepared, of).isNull()
+    return None if found is None else F.coalesce(found, F.lit(False))
+
+
+def comparable_json(document: Column) -> Column:
+    """A document without the white space outside its strings."""
+    return F.regexp_replace(document, spelling.SPACE, "$1")
 
 
 def instant(micros: Column) -> Column:
@@ -61,124 +110,380 @@ def text(value: Column, of: ColumnType) -> Column:
             return value.cast("string")
 
 
-def _plain(value: Column, of: ColumnType) -> Column:
+def respelled(
+    payload: Column, image: str | None, cells: Mapping[str, tuple[Column, ColumnType]]
+) -> Column | None:
+    """Those cells once more, spelled as they were sent: a struct of texts for `prepare`.
+
+    `image` is the field of the payload that holds the cells, None where they stand at its top;
+    `cells` are the texts that `from_json` gave, with their types. NULL for a record in which
+    nothing could have been lost; None where no type could lose anything.
+    """
+    doubts = {name: _doubtful(cell, of) for name, (cell, of) in cells.items()}
+    doubtful = {name: doubt for name, doubt in doubts.items() if doubt is not None}
+    if not doubtful:
+        return None
+    fields = ", ".join("`" + name.replace("`", "``") + "`: STRING" for name in doubtful)
+    row = f"STRUCT<{fields}>"
+    found = F.from_json(marked(payload), row if image is None else f"{image} {row}", STRICT)
+    doubt = reduce(lambda a, b: a | b, (F.coalesce(d, F.lit(False)) for d in doubtful.values()))
+    return F.when(doubt, found if image is None else found[image])
+
+
+def marked(document: Column) -> Column:
+    """The document with bare numbers, true and false as strings that begin with a mark."""
+    return F.regexp_replace(document, _BARE, r'$1"\\u0001$2"')
+
+
+def _doubtful(cell: Column, of: ColumnType) -> Column | None:
+    if of.wire is Wire.BASE64:
+        return _matches(_LOOKS_BARE, cell)
+    if of.wire is Wire.JSON or (of.wire is Wire.PLAIN and of.kind is Kind.DECIMAL):
+        return cell.rlike("[0-9][.eE]")
+    return None
+
+
+def _unmarked(cell: Column) -> Column:
+    return F.translate(cell, _MARK, "")
+
+
+def _matches(pattern: str, cell: Column) -> Column:
+    return cell.rlike(rf"\A(?:{pattern})\z")
+
+
+def _when_matched(pattern: str, cell: Column, value: Column) -> Column:
+    return F.when(_matches(pattern, cell), value)
+
+
+def _once(value: Column, use: Callable[[Column], Column]) -> Column:
+    """Names a value inside an expression, so that it is computed once however often it is used."""
+    return F.get(F.transform(F.array(value), use), F.lit(0))
+
+
+def _as_it_is(cell: Column, of: ColumnType) -> Column:
+    del of
+    return cell
+
+
+# ---------------------------------------------------------------- JSON's own types
+
+
+def _prepare_plain(cell: Column, of: ColumnType) -> Column:
+    return _unmarked(cell) if of.kind is Kind.DECIMAL else cell
+
+
+def _plain(cell: Column, of: ColumnType) -> Column:
     match of.kind:
-        case Kind.TEXT:
-            return value
         case Kind.INT16 | Kind.INT32 | Kind.INT64:
             # try_cast would truncate "1.5" and read " 1 ": only digits are an integer.
-            return F.when(value.rlike(r"^-?\d+$"), value.try_cast(of.spark))
+            return _when_matched(spelling.INTEGER, cell, cell.try_cast(of.spark))
         case Kind.BOOLEAN:
-            return F.when(value == "true", F.lit(True)).when(value == "false", F.lit(False))
+            return F.when(cell == "true", F.lit(True)).when(cell == "false", F.lit(False))
+        case Kind.FLOAT | Kind.DOUBLE:
+            # By way of double, as JSON numbers are read.
+            value = cell.try_cast("double").cast(of.spark)
+            finite = _matches(spelling.NUMBER, cell) & (F.abs(value) < float("inf"))
+            return F.when(cell.isin(*spelling.NOT_FINITE) | finite, value)
+        case Kind.DECIMAL:
+            return _when_matched(spelling.NUMBER, cell, _number(cell, of))
         case _:
-            return value.try_cast(of.spark)
+            return cell
+
+
+def _prepare_unsigned(cell: Column, of: ColumnType) -> Column:
+    return _when_matched(spelling.INTEGER, cell, cell.try_cast(of.spark))
+
+
+def _unsigned(number: Column, of: ColumnType) -> Column:
+    """JDBC's 64 bits have a sign: the upper half of an unsigned BIGINT comes as negative."""
+    least, most = (F.lit(Decimal(limit)) for limit in _UNSIGNED)
+    whole = F.when(number < 0, number + F.lit(_TWO_64)).otherwise(number)
+    return F.when(number.between(least, most), whole.cast(of.spark))
+
+
+# ---------------------------------------------------------------- bytes and decimals
+
+
+def _is_base64(cell: Column) -> Column:
+    return (F.length(cell) % 4 == 0) & _matches(spelling.BASE64, cell)
+
+
+def _prepare_base64(cell: Column, of: ColumnType) -> Column:
+    """Bytes; of a decimal `x` and its digits in hexadecimal, or the JSON number that it is."""
+    data = F.unbase64(cell)
+    if of.kind is Kind.BINARY:
+        return F.when(_is_base64(cell), data)
+    number = _unmarked(cell)
+    return F.when(_is_base64(cell), F.concat(F.lit("x"), F.hex(data))).otherwise(
+        _when_matched(spelling.NUMBER, number, number)
+    )
 
 
 def _base64(prepared: Column, of: ColumnType) -> Column:
     if of.kind is Kind.BINARY:
         return prepared
-    number = _unscaled(prepared, of)
-    exact = F.concat(number.cast("string"), F.lit(f"E-{of.scale}"))
+    digits = F.substring(prepared, 2, 2**31 - 1)
     if of.kind is Kind.DECIMAL:
-        return exact.try_cast(of.spark)
-    return (
-        number.cast("string")
-        if of.scale == 0
-        else exact.try_cast(f"decimal(38,{of.scale})").cast("string")
-    )
+        exact = F.concat(_fixed(digits, of), F.lit(f"E-{of.scale}")).try_cast(of.spark)
+        return F.when(prepared.startswith("x"), exact).otherwise(_number(prepared, of))
+    from_bytes = _once(digits, lambda d: _written(d, F.lit(of.scale)))
+    from_number = _once(prepared, lambda number: _padded(number, max(of.scale, 0)))
+    return F.when(prepared.startswith("x"), from_bytes).otherwise(from_number)
 
 
-def _unscaled(digits: Column, of: ColumnType) -> Column:
-    """Big-endian two's complement in hexadecimal as decimal(38,0), up to 16 bytes.
+def _number(cell: Column, of: ColumnType) -> Column:
+    """A JSON number as decimal; NULL where it has more digits than the type, never rounded."""
+    return F.when(_fraction_digits(cell) <= of.scale, cell.try_cast(of.spark))
 
-    Long ones in limbs of 32 bits; negatives by subtraction from a literal, since Spark's unary
-    minus rounds wide decimals (delta-facts, "Correctness traps").
+
+def _fraction_digits(number: Column) -> Column:
+    written = F.length(F.regexp_extract(number, r"\.([0-9]+)", 1))
+    exponent = F.regexp_extract(number, "[eE]([+-]?[0-9]+)", 1).try_cast("int")
+    return written - F.coalesce(exponent, F.lit(0))
+
+
+def _is_negative(digits: Column) -> Column:
+    return F.substring(digits, 1, 1) >= "8"
+
+
+def _magnitude_digits(digits: Column) -> Column:
+    """Two's complement in hexadecimal: the magnitude, of a negative number one less."""
+    inverted = F.translate(digits, "0123456789ABCDEF", "FEDCBA9876543210")
+    return F.when(_is_negative(digits), inverted).otherwise(digits)
+
+
+def _fixed(digits: Column, of: ColumnType) -> Column:
+    """The whole number of a two's complement in hexadecimal as text; NULL where it is too long.
+
+    Of up to 18 digits one integer of 64 bits, of up to 38 two. The sign is put before it as text:
+    Spark's unary minus rounds wide decimals.
     """
-    negative = F.substring(digits, 1, 1) >= "8"
-    short = _limb(F.when(negative, _complement(digits)).otherwise(digits))
-    short = F.when(negative, F.lit(-1).cast("decimal(38,0)") - short).otherwise(short)
-    short = F.when(F.length(digits).between(1, 2 * _BYTES_OF_A_LONG), short)
-    if 0 < of.precision <= 18:
-        return short
-    filled = F.when(negative, F.lpad(_complement(digits), _WIDE, "0")).otherwise(
-        F.lpad(digits, _WIDE, "0")
+    magnitude, negative = _magnitude_digits(digits), _is_negative(digits)
+    one = F.when(negative, 1).otherwise(0)
+    if of.precision <= 18:
+        limit, value = _HEX_OF_A_LONG, _unsigned_long(magnitude) + one
+    else:
+        limit, value = _HEX_OF_38_DIGITS, _wide(magnitude, one)
+    sign = F.when(negative, "-").otherwise("")
+    return F.when(F.length(digits).between(1, limit), F.concat(sign, value.cast("string")))
+
+
+def _wide(magnitude: Column, one: Column) -> Column:
+    filled = F.lpad(magnitude, _HEX_OF_38_DIGITS, "0")
+    high, low = (
+        _unsigned_long(F.substring(filled, start, _HEX_OF_A_LONG))
+        for start in (1, 1 + _HEX_OF_A_LONG)
     )
-    wide = F.lit(0).cast("decimal(38,0)")
-    for start in range(1, _WIDE, 8):
-        wide = (wide * F.lit(1 << 32) + _limb(F.substring(filled, start, 8))).cast("decimal(38,0)")
-    wide = F.when(
-        negative, (F.lit(-1).cast("decimal(38,0)") - wide).cast("decimal(38,0)")
-    ).otherwise(wide)
-    wide = F.when(F.length(digits) <= _WIDE, wide)
-    return F.coalesce(short.cast("decimal(38,0)"), wide)
+    return F.try_add(F.try_multiply(high, F.lit(_TWO_64)), low + one)
 
 
-def _complement(digits: Column) -> Column:
-    return F.translate(digits, "0123456789ABCDEF", "FEDCBA9876543210")
-
-
-def _limb(digits: Column) -> Column:
+def _unsigned_long(digits: Column) -> Column:
     return F.conv(digits, 16, 10).cast("decimal(20,0)")
 
 
-def _variable_scale(value: Column, of: ColumnType) -> Column:
-    """Exact text, as many fraction digits as the scale says."""
-    parts = F.from_json(value, "scale INT, value STRING")
-    digits = F.hex(F.try_to_binary(parts["value"], F.lit("base64")))
-    number = _unscaled(digits, ColumnType(of.kind, Wire.BASE64)).cast("string")
-    scale = parts["scale"]
-    sign = F.when(number.startswith("-"), "-").otherwise("")
-    magnitude = F.ltrim(number, F.lit("-"))
-    padded = F.lpad(magnitude, F.greatest(F.length(magnitude), scale + 1), "0")
+def _written(digits: Column, scale: Column) -> Column:
+    """The exact text of a two's complement of any length; `scale` counts its fraction digits."""
+    negative = _is_negative(digits)
+    one = F.when(negative, 1).otherwise(0)
+    magnitude = _magnitude_digits(digits)
+    short = (_unsigned_long(magnitude) + one).cast("string")
+    value = F.when(F.length(digits) <= _HEX_OF_A_LONG, short).otherwise(_long(magnitude, one))
+    return F.when(F.length(digits) > 0, _pointed(negative, value, scale))
+
+
+def _long(magnitude: Column, one: Column) -> Column:
+    """Hexadecimal of any length plus one or zero, in decimal digits; no number type holds it."""
+    length = F.ceil(F.length(magnitude) / _HEX_OF_A_LIMB).cast("int") * _HEX_OF_A_LIMB
+    limbs = F.transform(
+        F.regexp_extract_all(F.lpad(magnitude, length, "0"), F.lit(f"(.{{{_HEX_OF_A_LIMB}}})")),
+        lambda limb: F.conv(limb, 16, 10).cast("bigint"),
+    )
+    places = F.aggregate(limbs, F.array().cast("array<bigint>"), _taken_up)
+    carried = F.aggregate(
+        places,
+        F.struct(one.cast("bigint").alias("carry"), F.array().cast("array<string>").alias("done")),
+        _carried,
+        lambda end: F.concat(F.array(end["carry"].cast("string")), end["done"]),
+    )
+    return F.coalesce(
+        F.nullif(F.ltrim(F.array_join(carried, ""), F.lit("0")), F.lit("")), F.lit("0")
+    )
+
+
+def _taken_up(places: Column, limb: Column) -> Column:
+    """The number in `places` (lowest first) times 2^24 plus the limb.
+
+    A place hands its surplus to the next one only once, so it may exceed nine digits by a little;
+    it never grows from step to step.
+    """
+    return F.transform(
+        F.concat(places, F.array(F.lit(0).cast("bigint"))),
+        lambda place, at: (
+            place * _LIMB % _PLACE
+            + F.coalesce(F.call_function("div", F.get(places, at - 1) * _LIMB, F.lit(_PLACE)), limb)
+        ),
+    )
+
+
+def _carried(state: Column, place: Column) -> Column:
+    total = place + state["carry"]
+    digits = F.lpad((total % _PLACE).cast("string"), 9, "0")
+    return F.struct(
+        F.call_function("div", total, F.lit(_PLACE)).cast("bigint").alias("carry"),
+        F.concat(F.array(digits), state["done"]).alias("done"),
+    )
+
+
+def _pointed(negative: Column, magnitude: Column, scale: Column) -> Column:
+    """Sign, digits and decimal point; zeros where the scale is negative."""
+    sign = F.when(negative, "-").otherwise("")
+    padded = F.lpad(magnitude, F.greatest(F.length(magnitude), scale + 1), F.lit("0"))
     whole = padded.substr(F.lit(1), F.length(padded) - scale)
     fraction = padded.substr(F.length(padded) - scale + 1, scale)
-    zeros = F.when(magnitude == "0", "0").otherwise(
-        F.concat(magnitude, F.repeat(F.lit("0"), -scale))
-    )
     return (
         F.when(scale > 0, F.concat(sign, whole, F.lit("."), fraction))
-        .when(scale == 0, number)
-        .otherwise(F.concat(sign, zeros))
+        .when((scale == 0) | (magnitude == "0"), F.concat(sign, magnitude))
+        .otherwise(F.concat(sign, magnitude, F.repeat(F.lit("0"), -scale)))
     )
 
 
-def _days(value: Column, of: ColumnType) -> Column:
+def _padded(number: Column, places: int) -> Column:
+    """A JSON number as text with that many fraction digits; NULL where it has more."""
+    zeros = F.lit(places) - _fraction_digits(number)
+    mantissa = F.translate(F.regexp_extract(number, "([0-9.]+)", 1), ".", "")
+    digits = F.ltrim(F.concat(mantissa, F.repeat(F.lit("0"), zeros)), F.lit("0"))
+    magnitude = F.coalesce(F.nullif(digits, F.lit("")), F.lit("0"))
+    negative = number.startswith("-") & (magnitude != "0")
+    return F.when(zeros >= 0, _pointed(negative, magnitude, F.lit(places)))
+
+
+def _prepare_variable_scale(cell: Column, of: ColumnType) -> Column:
+    """(scale, digits in hexadecimal); NULL where they are not both there."""
     del of
-    days = value.between(_MIN_DAYS, _MAX_DAYS)
-    return F.when(days, F.date_add(F.lit("1970-01-01"), value.cast("int")))
+    return _once(F.from_json(cell, "scale STRING, value STRING", STRICT), _scale_and_digits)
+
+
+def _scale_and_digits(parts: Column) -> Column:
+    scale = _when_matched(spelling.INTEGER, parts["scale"], parts["scale"].try_cast("int"))
+    digits = F.when(_is_base64(parts["value"]), F.hex(F.unbase64(parts["value"])))
+    return F.when(
+        scale.between(-MAX_SCALE, MAX_SCALE) & (F.length(digits) > 0),
+        F.struct(scale.alias("scale"), digits.alias("digits")),
+    )
+
+
+def _variable_scale(prepared: Column, of: ColumnType) -> Column:
+    """Exact text without the zeros that end a fraction: equal numbers have one text, as keys."""
+    del of
+    written = _written(prepared["digits"], prepared["scale"])
+    shortest = F.regexp_replace(written, r"\.?0+\z", "")
+    return F.when(prepared["scale"] > 0, shortest).otherwise(written)
+
+
+def _prepare_bits(cell: Column, of: ColumnType) -> Column:
+    """Zeros and ones of the little-endian bytes, the highest first."""
+    del of
+    # Digits of a byte change places, then the whole is turned round: the bytes are.
+    turned = F.reverse(F.regexp_replace(F.hex(F.unbase64(cell)), "(.)(.)", "$2$1"))
+    fours = F.transform(F.split(turned, ""), lambda digit: F.lpad(F.conv(digit, 16, 2), 4, "0"))
+    return F.when(_is_base64(cell), F.array_join(fours, ""))
+
+
+def _bits(prepared: Column, of: ColumnType) -> Column:
+    if not of.precision:
+        return prepared
+    significant = F.ltrim(prepared, F.lit("0"))
+    padded = F.lpad(significant, of.precision, "0")
+    return F.when(F.length(significant) <= of.precision, padded)
+
+
+# ---------------------------------------------------------------- times
+
+
+def _days(days: Column, of: ColumnType) -> Column:
+    return F.when(days.between(*HELD[of.wire]), F.date_from_unix_date(days))
+
+
+def _duration(count: Column, of: ColumnType) -> Column:
+    return F.when(count.between(*HELD[of.wire]), count)
 
 
 def _ticks(multiply: int, divide: int = 1) -> Callable[[Column, ColumnType], Column]:
     def decoder(ticks: Column, of: ColumnType) -> Column:
-        limit = (1 << 63) // multiply - 1
-        micros = F.when(ticks.between(-limit, limit), ticks * multiply) if multiply > 1 else ticks
         if divide > 1:
-            micros = (micros - F.pmod(micros, F.lit(divide))) / divide
-            micros = micros.cast("bigint")
+            below = F.when(ticks % divide < 0, 1).otherwise(0)
+            micros = F.call_function("div", ticks, F.lit(divide)) - below
+        else:
+            micros = F.try_multiply(ticks, F.lit(multiply)) if multiply > 1 else ticks
         if of.kind is Kind.TIME:
             return micros
-        return instant(micros).cast("timestamp_ntz")  # the session's time zone is UTC
+        # The session's time zone is UTC.
+        moment = F.timestamp_micros(micros).cast(of.spark)
+        return F.when(ticks.between(*HELD[of.wire]), moment)
 
     return decoder
 
 
-def _iso(value: Column, of: ColumnType) -> Column:
-    return value.try_cast(of.spark)
+def _iso(cell: Column, of: ColumnType) -> Column:
+    """A date or time as text; NULL for a year outside 1..9999 and for what no calendar has."""
+    held = f"{spelling.HELD_YEAR}(?:{_ISO[of.kind]})"
+    if of.kind is Kind.DATE:
+        return _when_matched(held, cell, F.left(cell, F.lit(10)).try_cast("date"))
+    moment = cell.try_cast(of.spark)
+    if of.kind is Kind.INSTANT:  # its offset may take it out of the last year
+        first, last = (F.timestamp_micros(F.lit(limit)) for limit in (MIN_MICROS, MAX_MICROS))
+        moment = F.when(moment.between(first, last), moment)
+    return _when_matched(held, cell, moment)
 
 
-def _json(value: Column, of: ColumnType) -> Column:
+def _prepare_structured(cell: Column, of: ColumnType) -> Column:
+    fields = structured.PERIOD if of.wire is Wire.STRUCTURED_DURATION else structured.TEMPORAL
+    document = F.from_json(cell, fields, STRICT)
+    return _once(document, lambda parts: structured.written(parts, of))
+
+
+def _structured(prepared: Column, of: ColumnType) -> Column:
+    return _iso(prepared, of) if of.kind in _TEMPORAL else prepared
+
+
+# ---------------------------------------------------------------- documents
+
+
+def _prepare_json(cell: Column, of: ColumnType) -> Column:
+    """An array, map or struct, without the marks."""
     del of
-    return value
+    return _when_matched(r"[\[{][\s\S]*+", cell, F.regexp_replace(cell, _MARKED, "$1"))
 
 
-_DECODERS: dict[Wire, Callable[[Column, ColumnType], Column]] = {
+_Step = Callable[[Column, ColumnType], Column]
+
+_PREPARE: Mapping[Wire, _Step] = {
+    Wire.PLAIN: _prepare_plain,
+    Wire.UNSIGNED: _prepare_unsigned,
+    Wire.BASE64: _prepare_base64,
+    Wire.VARIABLE_SCALE: _prepare_variable_scale,
+    Wire.BITS: _prepare_bits,
+    Wire.STRUCTURED: _prepare_structured,
+    Wire.STRUCTURED_OFFSET_TIME: _prepare_structured,
+    Wire.STRUCTURED_DURATION: _prepare_structured,
+    Wire.JSON: _prepare_json,
+}
+
+_FINISH: Mapping[Wire, _Step] = {
     Wire.PLAIN: _plain,
+    Wire.UNSIGNED: _unsigned,
     Wire.BASE64: _base64,
     Wire.VARIABLE_SCALE: _variable_scale,
+    Wire.BITS: _bits,
     Wire.DAYS: _days,
     Wire.MILLIS: _ticks(1000),
     Wire.MICROS: _ticks(1),
     Wire.NANOS: _ticks(1, 1000),
+    Wire.DURATION: _duration,
     Wire.ISO: _iso,
-    Wire.JSON: _json,
+    Wire.STRUCTURED: _structured,
+    Wire.STRUCTURED_OFFSET_TIME: _structured,
+    Wire.STRUCTURED_DURATION: _structured,
+    Wire.JSON: _as_it_is,
+    Wire.JSON_TEXT: _as_it_is,
 }

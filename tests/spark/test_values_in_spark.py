@@ -1,54 +1,151 @@
-"""Every value of the interpreter's table decodes to the same in Spark columns."""
+"""Every row of the type table, and more numbers than a table holds, decoded in Spark columns."""
 
 import json
+import random
+from collections import defaultdict
+from datetime import UTC
 from decimal import Decimal
 
-from core.test_values import CASES
+import pytest
 from pyspark.sql import functions as F
 from strandline_spark import values
+from typetable import ROWS, UNFIT, UNHELD, encoded
 
-from strandline.values import compact
-from strandline.values import decode as expected
-
-
-def test_every_wire_form_decodes_to_the_interpreters_value(spark):
-    document = {f"c{number}": value for number, (_, value, _) in enumerate(CASES)}
-    text = compact(json.loads(json.dumps(document), parse_float=Decimal))
-    fields = ", ".join(f"{name} STRING" for name in document)
-    parsed = spark.createDataFrame([(text,)], "text STRING").select(
-        F.from_json("text", fields).alias("row")
-    )
-    typed = [
-        values.decode(F.col("row")[f"c{number}"], of).alias(f"c{number}")
-        for number, (of, _, _) in enumerate(CASES)
-    ]
-    row = parsed.select(*typed).first()
-    for number, (of, value, _) in enumerate(CASES):
-        found = row[f"c{number}"]
-        if hasattr(found, "astimezone") and of.kind == "timestamp":
-            found = found.astimezone(expected(value, of).tzinfo)
-        assert repr(_plain(found)) == repr(expected(value, of)), (of, value)
+from strandline.spelling import comparable_json
+from strandline.types import ColumnType, Kind, Wire
+from strandline.values import decode, single
 
 
-def _plain(value):
-    return bytes(value) if isinstance(value, bytearray) else value
-
-
-def test_what_does_not_fit_is_null_and_never_another_value(spark):
-    refused = [
-        ("40000", "int16", None, {}),
-        ("1.5", "int32", None, {}),
-        ("2146033979", "int32", "io.debezium.time.Date", {}),
-        ("9223372036854775807", "int64", "io.debezium.time.MicroTimestamp", {}),
-        ("9223372036854775807", "int64", "io.debezium.time.Timestamp", {}),
-        ("%%%", "bytes", None, {}),
-        ("A+g=", "bytes", "org.apache.kafka.connect.data.Decimal",
-         {"scale": "2", "connect.decimal.precision": "3"}),
+@pytest.fixture(scope="module")
+def decoded(spark):
+    """What Spark makes of every row: all in one job, a column for each type."""
+    by_type = defaultdict(list)
+    for row in ROWS:
+        by_type[row.of].append(row)
+    types = {f"c{number}": of for number, of in enumerate(by_type)}
+    cases = list(by_type.values())
+    documents = [
+        "{" + ",".join(f'"c{n}":{rows[at].wire}' for n, rows in enumerate(cases) if at < len(rows))
+        + "}"
+        for at in range(max(map(len, cases)))
     ]  # fmt: skip
-    from strandline.types import from_connect  # noqa: PLC0415 - beside its only use
+    outcomes = outcomes_of(spark, documents, types)
+    return {
+        (row.of, row.wire): found[name]
+        for (name, of), rows in zip(types.items(), cases, strict=True)
+        for row, found in zip(rows, outcomes, strict=False)
+    }
 
-    cells = [
-        values.decode(F.lit(text), from_connect({"type": kind, "name": name, "parameters": extra}))
-        for text, kind, name, extra in refused
+
+def outcomes_of(spark, documents, types):
+    """One dict of decoded columns a document."""
+    records = spark.createDataFrame(
+        [(number, '{"after":' + text + "}") for number, text in enumerate(documents)],
+        "number INT, payload STRING",
+    ).orderBy("number")
+    fields = ", ".join(f"{name}: STRING" for name in types)
+    parsed = records.withColumn("v", F.from_json("payload", f"after STRUCT<{fields}>"))
+    cells = {name: (F.col(f"v.after.{name}"), of) for name, of in types.items()}
+    spelled = values.respelled(F.col("payload"), "after", cells)
+    sent = parsed.withColumn("exact", F.lit(None) if spelled is None else spelled)
+    exact = set() if spelled is None else set(sent.schema["exact"].dataType.names)
+    texts = {
+        name: F.coalesce(F.col(f"exact.{name}"), cell) if name in exact else cell
+        for name, (cell, _) in cells.items()
+    }
+    prepared = sent.select(
+        "number",
+        *(texts[name].isNotNull().alias(f"sent_{name}") for name in types),
+        *(values.prepare(texts[name], of).alias(name) for name, of in types.items()),
+    )
+    found = prepared.select(
+        *(F.col(f"sent_{name}") for name in types),
+        *(readable(values.finish(F.col(name), of), of).alias(name) for name, of in types.items()),
+        *(beyond(name, of).alias(f"unheld_{name}") for name, of in types.items()),
+    )
+    return [
+        {name: outcome(row, name, of) for name, of in types.items()}
+        for row in found.toLocalIterator()
     ]
-    assert list(spark.range(1).select(*cells).first()) == [None] * len(refused)
+
+
+def readable(value, of):
+    # An instant of the first day of year 1 ends Python's conversion to the machine's time zone.
+    return value.cast("timestamp_ntz") if of.kind is Kind.INSTANT else value
+
+
+def beyond(name, of):
+    unheld = values.unheld(F.col(name), of)
+    return F.lit(False) if unheld is None else unheld
+
+
+def outcome(row, name, of):
+    value = row[name]
+    assert row[f"unheld_{name}"] is not None
+    if row[f"unheld_{name}"]:
+        assert value is None
+        return UNHELD
+    if value is None:
+        return UNFIT if row[f"sent_{name}"] else None
+    return as_interpreted(value, of)
+
+
+def as_interpreted(value, of):
+    """Spark's Python types as the interpreter's: bytes, 32-bit floats, instants in UTC."""
+    if isinstance(value, bytearray):
+        return bytes(value)
+    if of.kind is Kind.FLOAT:
+        return single(value)
+    return value.replace(tzinfo=UTC) if of.kind is Kind.INSTANT else value
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_a_cell_decodes_in_spark_as_the_type_table_says(row, decoded):
+    assert repr(decoded[row.of, row.wire]) == repr(row.expected)
+
+
+def test_decimals_of_every_length_decode_alike_in_both_engines(spark):
+    chance = random.Random(7)  # noqa: S311 - the same numbers in every run
+    numbers = [0, -1, *(sign * chance.getrandbits(bits) for bits in range(1, 900, 7)
+                        for sign in (1, -1))]  # fmt: skip
+    scaled = ColumnType(Kind.TEXT, Wire.BASE64, 0, 3)
+    variable = ColumnType(Kind.TEXT, Wire.VARIABLE_SCALE)
+    wide = ColumnType(Kind.DECIMAL, Wire.BASE64, 38, 5)
+    cells = [
+        {
+            "scaled": encoded(number),
+            "variable": {"scale": chance.randrange(-9, 40), "value": encoded(number)},
+            "wide": encoded(chance.getrandbits(126) - (1 << 125)),
+        }
+        for number in numbers
+    ]
+    types = {"scaled": scaled, "variable": variable, "wide": wide}
+    found = outcomes_of(spark, [json.dumps(each) for each in cells], types)
+    assert found == [{n: decode(each[n], of) for n, of in types.items()} for each in cells]
+
+
+def test_json_numbers_of_every_length_keep_their_digits(spark):
+    chance = random.Random(8)  # noqa: S311 - the same numbers in every run
+    of = ColumnType(Kind.DECIMAL, Wire.BASE64, 38, 19)
+    numbers = [Decimal(chance.getrandbits(126) - (1 << 125)).scaleb(-19) for _ in range(50)]
+    nested = ColumnType(Kind.TEXT, Wire.JSON)
+    documents = [f'{{"a":{number:f},"b":[{number:f},"{number:f}"]}}' for number in numbers]
+    found = outcomes_of(spark, documents, {"a": of, "b": nested})
+    expected = [
+        {"a": decode(f"{number:f}", of), "b": f'[{number:f},"{number:f}"]'} for number in numbers
+    ]
+    assert found == expected
+
+
+def test_a_json_document_compares_alike_in_both_engines(spark):
+    documents = [
+        '{"a": 1, "b" : [ 1,\t2 ],\r\n "c d": "x  \\" y" }',
+        '"a \\\\" ',
+        '"unterminated  string',
+        "",
+        '"' + "long " * 200_000 + '\\"" ',
+    ]
+    rows = spark.createDataFrame([(text,) for text in documents], "text STRING")
+    found = [row[0] for row in rows.select(values.comparable_json(F.col("text"))).collect()]
+    assert found == [comparable_json(text) for text in documents]
+    assert found[0] == '{"a":1,"b":[1,2],"c d":"x  \\" y"}'
