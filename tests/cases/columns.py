@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
 PLACEHOLDER = "__debezium_unavailable_value"
 UNSET = object()  # the cell `-`: the column was not sent at all
@@ -39,11 +38,12 @@ _STRUCTS = {
 
 @dataclass(frozen=True)
 class Column:
-    """`name type`, whether it is part of the message key, and the default of its schema."""
+    """`name type`, whether it is in the message key and in the row, its schema's default."""
 
     name: str
     type: str
     key: bool = False
+    row: bool = True
     default: str | None = None
 
     @property
@@ -68,15 +68,15 @@ class Column:
 
 
 def columns(text: str) -> tuple[Column, ...]:
-    """`id int32 key, price decimal(10,2), name string default=x`."""
+    """`id int32 key, shard string key only, price decimal(10,2), name string default=x`."""
     return tuple(_column(part.split()) for part in re.split(r",(?![^(]*\))", text))
 
 
 def _column(words: Sequence[str]) -> Column:
     name, *rest = words
     default = next((w.removeprefix("default=") for w in rest if w.startswith("default=")), None)
-    type_words = [w for w in rest if w != "key" and not w.startswith("default=")]
-    return Column(name, " ".join(type_words), "key" in rest, default)
+    type_words = [w for w in rest if w not in {"key", "only"} and not w.startswith("default=")]
+    return Column(name, " ".join(type_words), "key" in rest, "only" not in rest, default)
 
 
 def _described(text: str) -> dict:
@@ -105,6 +105,7 @@ def _described(text: str) -> dict:
 
 def _unscaled(text: str, scale: int) -> str:
     """A decimal as Connect writes it: base64 of the big-endian two's complement of its digits."""
-    number = int(Decimal(text).scaleb(scale))
+    whole, _, fraction = text.partition(".")
+    number = int(whole + fraction.ljust(scale, "0"))
     size = number.bit_length() // 8 + 1
     return base64.b64encode(number.to_bytes(size, "big", signed=True)).decode()

@@ -191,12 +191,14 @@ def _value(stream: Stream, line: Line, now: datetime) -> bytes:
         return _flattened(stream, line, images, source, emitted)
     payload = {**images, "source": source, "op": line.op, "ts_ms": emitted}
     payload["transaction"] = _transaction(source, line)
-    row = [_field(stream, column) for column in stream.columns]
+    row = [_field(stream, column) for column in stream.columns if column.row]
     topic = stream.topic()
     schema = [
         *(_struct(row, f"{topic}.Value", field=image) | {"optional": True} for image in images),
         _struct(
-            _derived(source), f"io.debezium.connector.{source['connector']}.Source", field="source"
+            _derived(source),
+            f"io.debezium.connector.{KINDS[stream.connector].name}.Source",
+            field="source",
         ),
         *_derived({"op": "c", "ts_ms": 0}),
         {"type": "struct", "fields": _derived(_BLOCK), "optional": True, "field": "transaction"},
@@ -226,7 +228,7 @@ def _row(stream: Stream, line: Line, text: str) -> dict[str, Any] | None:
     wrapped = _cell_style(stream) != "plain"
     only_key = ["-" if wrapped else "null"] * len(others)
     found = {**key, **named(others, only_key if text == "-" else cells(text), stream)}
-    return _wrapped(stream, {column.name: found[column.name] for column in stream.columns})
+    return _wrapped(stream, {c.name: found[c.name] for c in stream.columns if c.row})
 
 
 def _source(stream: Stream, line: Line) -> dict[str, Any]:
@@ -236,7 +238,8 @@ def _source(stream: Stream, line: Line) -> dict[str, Any]:
     moment = (
         clock(line.options["at"]) if "at" in line.options else NOON + timedelta(seconds=seconds)
     )
-    if kind.whole_seconds and not fields.get("gtid"):
+    exact = kind.name == "mysql" and fields.get("gtid")  # MySQL's commit time, else the statement's
+    if kind.whole_seconds and not exact:
         moment = moment.replace(microsecond=0)
     version = stream.settings.get("version", kind.version)
     micros = round(moment.timestamp() * 1_000_000)
@@ -291,7 +294,7 @@ def _derived(values: Mapping[str, Any]) -> list[dict]:
 def _flattened(
     stream: Stream, line: Line, images: Mapping[str, Any], source: Mapping[str, Any], emitted: int
 ) -> bytes:
-    """What ExtractNewRecordState leaves: the row and the metadata that `flattened:` names."""
+    """What ExtractNewRecordState leaves: the row and the metadata that `flattened:` lists."""
     known = {
         "__op": line.op,
         "__deleted": "true" if line.op == "d" else "false",
@@ -299,9 +302,10 @@ def _flattened(
     }
     known |= {f"__{name}": value for name, value in source.items()}
     known |= {f"__source_{name}": value for name, value in source.items()}
-    added = {name: known[name] for name in stream.settings["flattened"].replace(",", " ").split()}
+    names = re.findall(r"__\w+", stream.settings["flattened"])
+    added = {name: known[name] for name in names}
     row = {**(images["after"] or images["before"] or {}), **added}
-    fields = [*(_field(stream, column) for column in stream.columns), *_derived(added)]
+    fields = [*(_field(stream, c) for c in stream.columns if c.row), *_derived(added)]
     return _document(stream, _struct(fields, f"{stream.topic()}.Value"), row)
 
 

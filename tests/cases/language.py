@@ -189,7 +189,7 @@ def _case(file: str, title: str, body: str, shared: Mapping[str, str]) -> Case:
         more = f"{settings[name]}\n" if name in {"source", "table"} and name in settings else ""
         settings[name] = more + text
         lines.pop(0)
-    prefix = f"{file}-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}"[:60].rstrip("-")
+    prefix = f"{file}-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}"[:80].rstrip("-")
     described = columns(settings.get("columns", "id int32 key, name string"))
     stream = Stream(settings["connector"], prefix, settings, described)
     batches = tuple(tuple(batch) for batch in _batches(stream, lines))
@@ -203,7 +203,7 @@ def _case(file: str, title: str, body: str, shared: Mapping[str, str]) -> Case:
         key=tuple(settings.get("key", ",".join(key)).replace(",", " ").split()),
         batches=batches,
         again=tuple(_again(stream)),
-        replay=settings.get("replay", "yes").split()[0] != "no",
+        replay=not settings.get("replay", "yes").startswith("no"),
         **_outcome(outcome),
     )
 
