@@ -35,6 +35,11 @@ class SourceLake:
         return f"{self.home}/gaps"
 
     @property
+    def control(self) -> str:
+        """Delta: DDL events and notices of snapshots, as Kafka had them."""
+        return f"{self.home}/control"
+
+    @property
     def quarantine(self) -> str:
         """Delta: records that could not be decoded, with coordinates, reason and bytes."""
         return f"{self.home}/quarantine"
@@ -64,6 +69,10 @@ class SourceLake:
     def deleted_keys(self, table: str) -> str:
         """Delta: keys whose delete was seen, but never a row (DESIGN §4: it is remembered)."""
         return f"{self._table(table)}/deleted_keys"
+
+    def moves(self, table: str) -> str:
+        """Delta: key moves that no header announced, found by their positions."""
+        return f"{self._table(table)}/moves"
 
     def _table(self, table: str) -> str:
         return f"{self.home}/tables/{quote(table, safe='.$-_')}"

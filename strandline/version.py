@@ -53,10 +53,11 @@ COLUMNS: tuple[tuple[str, str], ...] = (
 )
 
 # Columns of the Delta table that serve the engine, not the reader: the canonical key as JSON text,
-# whether the row is the last version of its key (the partition), and the highest position that the
-# key has shown, be it of a change that changed nothing.
+# the physical table, whether the row is the last version of its key (the partition), and the
+# highest position that the key has shown, be it of a change that changed nothing.
 INTERNAL_COLUMNS: tuple[tuple[str, str], ...] = (
     ("_key", "string"),
+    ("_scope", "string"),
     ("_is_head", "boolean"),
     ("_seq_seen", "string"),
 )

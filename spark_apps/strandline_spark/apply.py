@@ -22,8 +22,9 @@ def ensure(versions: DataFrame, path: str) -> None:
     """Makes the history table, or adds the columns that it lacks."""
     spark = versions.sparkSession
     delta.create(spark, path, versions.schema, [PARTITION], _PROPERTIES)
-    known = set(delta.read(spark, path).columns)
-    if any(name not in known for name in versions.columns):
+    delta.evolve(versions, path)
+    known = {field.name: field.dataType for field in delta.read(spark, path).schema}
+    if any(known.get(field.name) != field.dataType for field in versions.schema):
         versions.limit(0).write.format("delta").mode("append").option("mergeSchema", "true").save(
             path
         )

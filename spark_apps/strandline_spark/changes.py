@@ -4,17 +4,19 @@ Partitioned by `_kind` (row, move, fence), so that the few truncates and key mov
 whole life are found without reading its rows. `_run` says which run decoded a row.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from strandline import widening
+from strandline.types import ColumnType
 from strandline_spark import delta
 
 META = (
     "_key", "_op", "_seq", "_position", "_link", "_identity", "_moved_to", "_moved_from", "_unset",
-    "_tx_id", "_time", "_source_ts", "_ts_quality", "_topic", "_topic_id", "_partition", "_offset",
-    "_run", "_kind",
+    "_unheld", "_tx_id", "_before", "_after", "_scope", "_emitted", "_in_flight", "_time",
+    "_source_ts", "_ts_quality", "_topic", "_topic_id", "_partition", "_offset", "_run", "_kind",
 )  # fmt: skip
 PARTITION = "_kind"
 
@@ -22,7 +24,9 @@ PARTITION = "_kind"
 def store(decoded: DataFrame, path: str, columns: Sequence[str], run: int) -> None:
     """Appends what is a change, a fence or a tombstone; once, however often it is called."""
     rows = decoded.where(F.col("_class").isin("change", "fence", "tombstone"))
-    named = rows.select(*(F.col(quoted(name)) for name in columns), *META)
+    # Positions come first: Delta keeps statistics of the first columns.
+    named = rows.select(*META, *(F.col(quoted(name)) for name in columns))
+    delta.evolve(named, path)
     (
         named.write.format("delta")
         .mode("append")
@@ -32,6 +36,18 @@ def store(decoded: DataFrame, path: str, columns: Sequence[str], run: int) -> No
         .option("txnVersion", str(run))
         .save(path)
     )
+
+
+def stored_types(spark: SparkSession, path: str) -> dict[str, ColumnType]:
+    """The business columns that the changes have already, by the types they are stored in."""
+    if not delta.exists(spark, path):
+        return {}
+    schema = delta.read(spark, path).schema
+    return {
+        field.name: widening.stored(field.dataType.simpleString())
+        for field in schema
+        if field.name not in META
+    }
 
 
 def known(spark: SparkSession, path: str, *, run: int, applied: int) -> DataFrame:
@@ -49,9 +65,16 @@ def kinds(changes: DataFrame) -> frozenset[str]:
     )
 
 
-def business_columns(changes: DataFrame) -> list[str]:
-    """The table's own columns, in the order in which they appeared."""
-    return [name for name in changes.columns if name not in META]
+def business_columns(changes: DataFrame) -> Mapping[str, bool]:
+    """The table's own columns, in the order in which they appeared; True for those of JSON."""
+    return {
+        field.name: bool(field.metadata.get(JSON))
+        for field in changes.schema
+        if field.name not in META
+    }
+
+
+JSON = "strandline.json"  # the metadata of a column that holds JSON documents
 
 
 def quoted(name: str) -> str:

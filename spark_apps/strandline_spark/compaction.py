@@ -17,7 +17,9 @@ from strandline.errors import StrandlineError
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline_spark import delta, landing
+from strandline_spark import control, delta
+from strandline_spark.connectors import CONNECTORS
+from strandline_spark.control import Told
 from strandline_spark.table import TableRun
 
 log = logging.getLogger(__name__)
@@ -36,6 +38,8 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
     "spark.sql.ansi.enabled": "true",
+    # A column's type widens as `strandline.widening` says, also from integers to decimals.
+    "spark.databricks.delta.typeWidening.allowAutomaticWidening": "always",
     # Inferring filters from wide rows costs planning time and finds nothing here.
     "spark.sql.constraintPropagation.enabled": "false",
     # Every query's plan is printed for a page that nobody looks at.
@@ -57,25 +61,22 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
     began = time.monotonic()
     lake = SourceLake(manifest.lake, manifest.source)
     delta.create(spark, lake.quarantine, StructType.fromDDL(QUARANTINE), [], {})
+    connector = CONNECTORS[manifest.connector].rules
+    told = control.told(session(spark, SETTINGS), manifest, connector)
     with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="table") as tables:
-        receipts = tables.map(lambda cut: _table(spark, manifest, cut), manifest.tables)
+        receipts = tables.map(lambda cut: _table(spark, manifest, cut, told), manifest.tables)
         done = tuple(receipts)
-    control = 0
-    if manifest.control:
-        control = landing.records(
-            spark, lake.landing, manifest.landing_version, manifest.control
-        ).count()
     seconds = round(time.monotonic() - began, 3)
-    return Receipt(manifest.source, manifest.number, done, control, seconds)
+    return Receipt(manifest.source, manifest.number, done, told.records, seconds)
 
 
-def _table(spark: SparkSession, manifest: Manifest, cut: TableCut) -> TableReceipt:
+def _table(spark: SparkSession, manifest: Manifest, cut: TableCut, told: Told) -> TableReceipt:
     began = time.monotonic()
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", cut.table)
     try:
         small = sum(offsets.end - offsets.start for offsets in cut.ranges) < SMALL
         settings = {**SETTINGS, **(FOR_SMALL if small else {})}
-        return TableRun(session(spark, settings), manifest, cut).compact()
+        return TableRun(session(spark, settings), manifest, cut, told).compact()
     except (StrandlineError, PySparkException, Py4JJavaError) as error:
         log.exception("%s: not applied", cut.table)
         return TableReceipt(

@@ -3,6 +3,9 @@
 One pass over the landed bytes: every record gets a `_class` (change, fence, tombstone, control,
 quarantined) and, if it is a change, its typed columns. `from_json` is narrow: it names only the
 fields that are used, and hands cells over as text.
+
+Every step names its results: an expression that stood in many places would be copied into all of
+them, and planning would cost more than the work.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,19 +15,19 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from strandline import connect
+from strandline import flattened
 from strandline.change import Op
-from strandline.errors import Terminal
-from strandline.interpreter.decode import EARLIEST, NEW_KEY, OLD_KEY, TOLERANCE, UNAVAILABLE
-from strandline.position import EPOCH
+from strandline.interpreter.decode import EARLIEST, NEW_KEY, OLD_KEY, TOLERANCE
+from strandline.placeholder import spellings
+from strandline.rules import TableRules
 from strandline.types import ColumnType
 from strandline.version import TimeQuality
 from strandline_spark import documents, values
+from strandline_spark.changes import JSON, quoted
 from strandline_spark.connectors import Connector
-from strandline_spark.documents import SchemaPair
-
-CHANGE, FENCE, TOMBSTONE = "change", "fence", "tombstone"
-CONTROL, QUARANTINED = "control", "quarantined"
+from strandline_spark.connectors.connector import known, whole
+from strandline_spark.shape import Shape
+from strandline_spark.verdict import Judged, judge
 
 _STRICT = {
     "mode": "PERMISSIVE",
@@ -34,100 +37,381 @@ _STRICT = {
 }
 _NOTHING = "\x00"  # stands for NULL inside hashes, where NULL would leave no trace
 _CONTROL_FIELDS = ("ddl", "tableChanges", "aggregate_type", "ts_ms")
+_SOURCE = ("connector", "version", "snapshot", "ts_ms", "ts_us", "db", "schema", "table")
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """The columns of a table as a batch declares them.
-
-    `columns` maps each business column to its type by schema; `keys` likewise the key's columns.
-    """
-
-    columns: Mapping[str, Mapping[int, ColumnType]]
-    keys: Mapping[int, Mapping[str, ColumnType]]
-
-    @property
-    def names(self) -> list[str]:
-        """The business columns in the order of their first appearance."""
-        return list(self.columns)
-
-
-def parsed(landed: DataFrame) -> DataFrame:
-    """Landed records with texts and schemas split off; still one row per record.
-
-    Here and in `decode` every step names its results: an expression that stood in many places
-    would be copied into all of them, and planning would cost more than the work.
-    """
+def parsed(landed: DataFrame, rules: TableRules) -> DataFrame:
+    """Landed records with texts and schemas split off; still one row per record."""
     texts = landed.withColumns(
         {"value_text": F.col("value").cast("string"), "key_text": F.col("key").cast("string")}
     )
     value_schema, value_payload = documents.split(F.col("value_text"))
     key_schema, key_payload = documents.split(F.col("key_text"))
-    return texts.withColumns(
+    split = texts.withColumns(
         {
             "value_schema": value_schema,
             "value_payload": value_payload,
             "key_schema": key_schema,
             "key_payload": key_payload,
         }
-    ).withColumn("schema_id", documents.schema_id(F.col("value_schema"), F.col("key_schema")))
-
-
-def shape(schemas: Mapping[int, SchemaPair]) -> Shape:
-    """What the batch's schemas say of the table."""
-    columns: dict[str, dict[int, ColumnType]] = {}
-    keys = {}
-    for number, pair in schemas.items():
-        for name, of in connect.row_types(pair.value).items():
-            columns.setdefault(name, {})[number] = of
-        if pair.key is not None:
-            keys[number] = connect.column_types(pair.key)
-    return Shape(columns, keys)
-
-
-def decode(records: DataFrame, table: Shape, connector: Connector, run: int) -> DataFrame:
-    """Every record with `_class`, `_reason`, `_detail` and the columns of the changes table."""
-    steps: Sequence[Mapping[str, Column]] = (
-        {
-            "v": F.from_json("value_payload", _envelope(table, connector), _STRICT),
-            "k": _key_cells(F.col("key_payload"), table),
-            "new_text": _header(NEW_KEY),
-            "old_text": _header(OLD_KEY),
-        },
-        {
-            "_op": _op(),
-            "_major": connector.major(F.col("v.source")),
-            "_broken": F.col("v").isNull() | F.col("v._corrupt").isNotNull(),
-            "new_payload": documents.split(F.col("new_text"))[1],
-            "old_payload": documents.split(F.col("old_text"))[1],
-            **{_raw_name(name): _sent(name) for name in table.names},
-        },
-        {
-            "loose": F.when(F.col("_broken"), _loosely(F.col("value_payload"))),
-            "new_cells": _key_cells(F.col("new_payload"), table),
-            "old_cells": _key_cells(F.col("old_payload"), table),
-            **{_ready_name(name): _ready(name, types) for name, types in table.columns.items()},
-        },
-        {
-            "_key": _canonical(F.col("k"), table),
-            "_moved_to": F.when(F.col("_op") == "d", _canonical(F.col("new_cells"), table)),
-            "_moved_from": F.when(F.col("_op") == "c", _canonical(F.col("old_cells"), table)),
-            **{_cell(name): _typed(name, types) for name, types in table.columns.items()},
-        },
-        {"_reason": _reason(table, connector)},
-        {"_class": _class(), "_detail": _detail(table)},
     )
-    judged = reduce(lambda frame, step: frame.withColumns(dict(step)), steps, records)
-    return judged.select(
-        "topic", "topic_id", "partition", "offset", "timestamp", "key", "value", "headers",
-        "_class", "_reason", "_detail",
-        *(F.col(_cell(column)).alias(column) for column in table.names),
-        *_meta(table, connector, run),
-    )  # fmt: skip
+    marked = documents.is_marked(F.col("value_payload"), F.col("value_schema"))
+    if rules.flattened is not None:
+        marked = F.lit(rules.flattened)
+    return split.withColumn("marked", marked).withColumn(
+        "schema_id",
+        documents.schema_id(F.col("value_schema"), F.col("key_schema"), F.col("marked")),
+    )
 
 
-def _raw_name(column: str) -> str:
-    return f"raw:{column}"
+@dataclass(frozen=True, slots=True)
+class Decoder:
+    """Decodes the records of one batch of one table."""
+
+    shape: Shape
+    connector: Connector
+    rules: TableRules
+    run: int
+
+    def decode(self, records: DataFrame, flat: Sequence[int]) -> DataFrame:
+        """Every record with `_class`, `_reason`, `_detail` and the columns of the changes table.
+
+        `flat` are the schemas whose records ExtractNewRecordState made.
+        """
+        if not flat:
+            return self._decoded(records, flat=False)
+        is_flat = F.col("schema_id").isin(*flat)
+        both = (self._decoded(records.where(is_flat), flat=True),)
+        both += (self._decoded(records.where(~is_flat), flat=False),)
+        return both[0].unionByName(both[1])
+
+    def _decoded(self, records: DataFrame, *, flat: bool) -> DataFrame:
+        steps: Sequence[Mapping[str, Column]] = (
+            {
+                "v": self._flat_value() if flat else self._value(),
+                "k": self._key_cells(F.col("key_payload")),
+                "new_text": _header(NEW_KEY),
+                "old_text": _header(OLD_KEY),
+            },
+            *([{"v": self._envelope_of_flat()}] if flat else []),
+            {
+                "_op": _op(),
+                "_major": F.lit("") if flat else self.connector.major(F.col("v.source")),
+                "_broken": F.col("v").isNull() | F.col("v._corrupt").isNotNull(),
+                "_wrapped": self._is_wrapped(),
+                "new_payload": documents.split(F.col("new_text"))[1],
+                "old_payload": documents.split(F.col("old_text"))[1],
+            },
+            {
+                "loose": F.when(F.col("_broken"), _loosely(F.col("value_payload"))),
+                "new_cells": self._key_cells(F.col("new_payload")),
+                "old_cells": self._key_cells(F.col("old_payload")),
+                **{_sent_name(name): self._sent(name) for name in self.shape.names},
+            },
+            {_ready_name(name): self._ready(name, of) for name, of in self.shape.columns.items()},
+            {
+                "_key": self._key(),
+                "_moved_to": F.when(
+                    F.col("_op").isin("d", Op.TOMBSTONE.value), self._canonical("new_cells")
+                ),
+                "_moved_from": F.when(F.col("_op") == "c", self._canonical("old_cells")),
+                "_before": self._content("v.before"),
+                "_after": self._content("v.after"),
+                **{_cell(name): self._typed(name, of) for name, of in self.shape.columns.items()},
+            },
+        )
+        rows = reduce(lambda frame, step: frame.withColumns(dict(step)), steps, records)
+        judged = judge(
+            rows,
+            Judged(
+                connector=self.connector.rules.accepts,
+                positioned=not flat,
+                control=_CONTROL_FIELDS,
+                cells={n: (_unfit(n, self._unheld(n)), self._spark(n)) for n in self.shape.names},
+            ),
+        )
+        return judged.select(
+            "topic", "topic_id", "partition", "offset", "timestamp", "key", "value", "headers",
+            "_class", "_reason", "_detail",
+            *(self._column(name) for name in self.shape.names),
+            *self._meta(flat=flat),
+        )  # fmt: skip
+
+    def _column(self, name: str) -> Column:
+        """The typed cell under its name; a JSON column says of itself that it is one."""
+        json = self.shape.targets[name].is_json
+        return F.col(_cell(name)).alias(name, metadata={JSON: True} if json else {})
+
+    def _spark(self, name: str) -> str:
+        return next(iter(self.shape.columns[name].values())).spark
+
+    # ------------------------------------------------------------------ documents
+
+    def _value(self) -> Column:
+        row = ", ".join(f"{quoted(name)}: STRING" for name in self.shape.names)
+        image = f"STRUCT<{row}>" if row else "STRING"
+        control = ", ".join(f"{field} STRING" for field in _CONTROL_FIELDS)
+        source = ", ".join(f"{quoted(field)}: STRING" for field in self._source_fields())
+        of = (
+            f"before {image}, after {image}, op STRING, status STRING, id STRING, {control}, "
+            "transaction STRUCT<id: STRING, total_order: STRING>, "
+            f"source STRUCT<{source}>, _corrupt STRING"
+        )
+        return F.from_json("value_payload", of, _STRICT)
+
+    def _source_fields(self) -> list[str]:
+        return list(dict.fromkeys((*_SOURCE, *self.connector.fields)))
+
+    def _flat_value(self) -> Column:
+        own = [flattened.DELETED, flattened.OP, flattened.EMITTED]
+        told = [
+            prefix + field
+            for field in self._source_fields()
+            for prefix in (flattened.SOURCE, flattened.PREFIX)
+        ]
+        names = dict.fromkeys([*self.shape.names, *own, *told])
+        fields = ", ".join(f"{quoted(name)} STRING" for name in names)
+        return F.from_json("value_payload", f"{fields}, _corrupt STRING", _STRICT)
+
+    def _envelope_of_flat(self) -> Column:
+        """The envelope that the row once had, as far as it can be known."""
+        row = F.col("v")
+        names = self.shape.names
+        cells = F.struct(*(row.getField(n).alias(n) for n in names)) if names else F.lit("")
+        deleted = F.coalesce(F.lower(row[flattened.DELETED]) == "true", F.lit(False))
+        moved = F.when(F.col("old_text").isNotNull(), "c").otherwise(flattened.STANDS)
+        source = F.struct(
+            *(
+                F.coalesce(
+                    row[flattened.SOURCE + field],
+                    F.lit(None) if field == "ts_ms" else row[flattened.PREFIX + field],
+                ).alias(field)
+                for field in self._source_fields()
+            )
+        )
+        nothing = F.lit(None).cast("string")
+        return F.when(
+            row.isNotNull(),
+            F.struct(
+                F.when(deleted, cells).alias("before"),
+                F.when(~deleted, cells).alias("after"),
+                F.when(deleted, "d").otherwise(F.coalesce(row[flattened.OP], moved)).alias("op"),
+                *(nothing.alias(name) for name in ("status", "id", *_CONTROL_FIELDS[:-1])),
+                row[flattened.EMITTED].alias("ts_ms"),
+                F.struct(nothing.alias("id"), nothing.alias("total_order")).alias("transaction"),
+                source.alias("source"),
+                row["_corrupt"].alias("_corrupt"),
+            ),
+        )
+
+    # ------------------------------------------------------------------ keys
+
+    def _key_columns(self) -> list[str]:
+        return list(dict.fromkeys(name for of in self.shape.keys.values() for name in of))
+
+    def _key_cells(self, payload: Column) -> Column:
+        names = self._key_columns()
+        if not names:
+            return F.lit(None).cast("struct<_corrupt string>")
+        fields = ", ".join(f"{quoted(name)} STRING" for name in names)
+        cells = F.from_json(payload, f"{fields}, _corrupt STRING", _STRICT)
+        if self.connector.is_wrapped([F.lit("")]) is None:
+            return cells
+        plain = (self._plain(cells.getField(name)).alias(name) for name in names)
+        return F.struct(*plain, cells["_corrupt"].alias("_corrupt"))
+
+    def _key(self) -> Column:
+        """The canonical key of the record, else of the row's key columns."""
+        own = self._canonical("k")
+        if not self.rules.key:
+            return own
+        image = F.when(F.col("_op") == "d", F.col("v.before")).otherwise(F.col("v.after"))
+        cases = F.lit(None).cast("string")
+        for number in {n for of in self.shape.columns.values() for n in of}:
+            types = {name: self.shape.columns[name].get(number) for name in self.rules.key
+                     if name in self.shape.columns}  # fmt: skip
+            if len(types) == len(self.rules.key) and all(types.values()):
+                cells = {name: self._plain(image.getField(name)) for name in types}
+                whole_key = reduce(lambda a, b: a & b, (c.isNotNull() for c in cells.values()))
+                text = _text(cells, types)
+                cases = F.when((F.col("schema_id") == number) & whole_key, text).otherwise(cases)
+        return F.when(F.col("key").isNull(), cases).otherwise(own)
+
+    def _canonical(self, column: str) -> Column:
+        """The key's text, by the types of its own schema; NULL where a part is unfit."""
+        cells = F.col(column)
+        cases = F.lit(None).cast("string")
+        for number, types in self.shape.keys.items():
+            if types:
+                named = {name: cells.getField(name) for name in types}
+                readable = cells.isNotNull() & cells.getField("_corrupt").isNull()
+                text = F.when(readable, _text(named, types))
+                cases = F.when(F.col("schema_id") == number, text).otherwise(cases)
+        return cases
+
+    # ------------------------------------------------------------------ cells
+
+    def _is_wrapped(self) -> Column:
+        cells = [F.col("v.after").getField(name) for name in self.shape.names]
+        found = self.connector.is_wrapped(cells)
+        return F.lit(False) if found is None else found
+
+    def _plain(self, cell: Column) -> Column:
+        """The value inside a wrapped cell."""
+        wrapped = self.connector.is_wrapped([cell])
+        if wrapped is None:
+            return cell
+        return F.when(wrapped, F.get_json_object(cell, "$.value")).otherwise(cell)
+
+    def _sent(self, column: str) -> Column:
+        """The cell as the envelope has it; NULL also where it was not sent."""
+        return F.when(~self._unset(column), self._plain(F.col("v.after").getField(column)))
+
+    def _unset(self, column: str) -> Column:
+        cell = F.col("v.after").getField(column)
+        texts = sorted(spellings(self.rules.placeholder))
+        gone = F.coalesce(cell.isin(*texts), F.lit(False))
+        if self.connector.is_wrapped([cell]) is None:
+            return gone
+        wrapped, bare = F.col("_wrapped"), cell.isNull() & (F.col("_op") == "u")
+        left_out = F.coalesce(F.get_json_object(cell, "$.set") == "false", F.lit(False))
+        hidden = F.coalesce(F.get_json_object(cell, "$.value").isin(*texts), F.lit(False))
+        return gone | (wrapped & (bare | left_out | hidden))
+
+    def _ready(self, column: str, types: Mapping[int, ColumnType]) -> Column:
+        """The cell after the first step of its decoder, where it has one type only."""
+        sent, distinct = F.col(_sent_name(column)), set(types.values())
+        return values.prepare(sent, distinct.pop()) if len(distinct) == 1 else sent
+
+    def _typed(self, column: str, types: Mapping[int, ColumnType]) -> Column:
+        target = self.shape.targets[column].spark
+        distinct = set(types.values())
+        if len(distinct) == 1:
+            of = distinct.pop()
+            typed = values.finish(F.col(_ready_name(column)), of)
+            return typed if of.spark == target else typed.cast(target)
+        cases = F.lit(None).cast(target)
+        for number, of in types.items():
+            typed = values.decode(F.col(_sent_name(column)), of).cast(target)
+            cases = F.when(F.col("schema_id") == number, typed).otherwise(cases)
+        return cases
+
+    def _unheld(self, column: str) -> Column | None:
+        """True for a genuine value that the column's type cannot hold; None: it holds all."""
+        types = self.shape.columns[column]
+        distinct = set(types.values())
+        if len(distinct) == 1:
+            return values.unheld(F.col(_ready_name(column)), distinct.pop())
+        cases: Column | None = None
+        for number, of in types.items():
+            beyond = values.unheld(values.prepare(F.col(_sent_name(column)), of), of)
+            if beyond is not None:
+                here = (F.col("schema_id") == number) & F.coalesce(beyond, F.lit(False))
+                cases = here if cases is None else cases | here
+        return cases
+
+    def _content(self, image: str) -> Column:
+        """A number for an image's content; a NULL column is as good as one that is not there."""
+        cells = F.col(image)
+        hashes = [
+            F.when(cells.getField(name).isNotNull(), F.xxhash64(F.lit(name), cells.getField(name)))
+            for name in self.shape.names
+        ]
+        if not hashes:
+            return F.lit(None).cast("bigint")
+        zero = F.lit(0).cast("bigint")
+        content = reduce(lambda a, b: a.bitwiseXOR(b), (F.coalesce(h, zero) for h in hashes))
+        return F.when(cells.isNotNull(), content)
+
+    # ------------------------------------------------------------------ meta
+
+    def _meta(self, *, flat: bool) -> list[Column]:
+        """The columns of the changes table besides the business columns."""
+        source, op = F.col("v.source"), F.col("_op")
+        tie = F.when(op == Op.TRUNCATE.value, F.lit(0)).otherwise(F.col("offset"))
+        seq = F.concat(self._epoch(), F.col("_major"), F.lower(F.lpad(F.hex(tie), 16, "0")))
+        best, raw, quality = self._time()
+        moved = F.col("_moved_to").isNotNull() | F.col("_moved_from").isNotNull()
+        kind = F.when(op == Op.TRUNCATE.value, "fence").when(moved, "move").otherwise("row")
+        place = F.concat_ws(":", "partition", "offset")
+        read = (op == "r") & ~F.coalesce(source["snapshot"] == "incremental", F.lit(False))
+        unset = [F.when(self._unset(name), F.lit(name)) for name in self.shape.names]
+        unheld = [(name, self._unheld(name)) for name in self.shape.names]
+        beyond = [F.when(is_so, F.lit(name)) for name, is_so in unheld if is_so is not None]
+        change = op != Op.TOMBSTONE.value
+        tx_id = F.coalesce(self.connector.tx_id(source), F.col("v.transaction.id"))
+        in_flight = F.lit(False) if flat else self.connector.in_flight(source) & (op != "r")
+        return [
+            F.col("_key"),
+            op.alias("_op"),
+            F.when(change, seq).otherwise(F.lit("")).alias("_seq"),
+            (place if flat else self.connector.position(source)).alias("_position"),
+            (F.lit("") if flat else self.connector.link(source)).alias("_link"),
+            self._identity(flat=flat).alias("_identity"),
+            F.col("_moved_to"),
+            F.col("_moved_from"),
+            _named(unset).alias("_unset"),
+            _named(beyond).alias("_unheld"),
+            F.when(change, tx_id).alias("_tx_id"),
+            F.col("_before"),
+            F.when(F.size(_named(unset)) == 0, F.col("_after")).alias("_after"),
+            self.connector.scope(source).alias("_scope"),
+            F.when(read, whole(F.col("v.ts_ms"))).alias("_emitted"),
+            F.coalesce(in_flight, F.lit(False)).alias("_in_flight"),
+            best.alias("_time"),
+            raw.alias("_source_ts"),
+            quality.alias("_ts_quality"),
+            F.col("topic").alias("_topic"),
+            F.col("topic_id").alias("_topic_id"),
+            F.col("partition").alias("_partition"),
+            F.col("offset").alias("_offset"),
+            F.lit(self.run).cast("int").alias("_run"),
+            kind.alias("_kind"),
+        ]
+
+    def _epoch(self) -> Column:
+        """The lineage of the log that a record of that Kafka time belongs to."""
+        epoch = F.lit("0000")
+        for each in sorted(self.rules.epochs, key=lambda e: e.number):
+            since = F.timestamp_millis(F.lit(each.since))
+            epoch = F.when(F.col("timestamp") >= since, f"{each.number:04x}").otherwise(epoch)
+        return epoch
+
+    def _identity(self, *, flat: bool) -> Column:
+        source = F.col("v.source")
+        parts: tuple[Column, ...] = (
+            *self.connector.identity(source),
+            self.connector.ordinal(source, F.col("v.transaction")),
+        )
+        if flat:
+            place = F.concat_ws(":", "topic_id", "partition", "offset")
+            placed = self.connector.major(source).isNotNull()
+            parts = (F.when(placed, self.connector.position(source)).otherwise(place),)
+        content = [F.col(name) for name in ("_before", "_after")]
+        named = [F.col(name) for name in ("_op", "_moved_to", "_moved_from")]
+        texts = [F.coalesce(part, F.lit(_NOTHING)) for part in (*parts, *named)]
+        hashes = [F.coalesce(part, F.lit(0).cast("bigint")) for part in content]
+        return F.xxhash64(self._epoch(), *texts, *hashes)
+
+    def _time(self) -> tuple[Column, Column, Column]:
+        """(best, raw, quality): the source's time where it is believable, else Kafka's (§5.3)."""
+        source = F.col("v.source")
+        raw = values.instant(self.connector.micros(source))
+        tolerance = F.make_dt_interval(days=F.lit(TOLERANCE.days))
+        believable = (raw >= F.lit(EARLIEST)) & (raw <= F.col("timestamp") + tolerance)
+        sure = F.coalesce(believable, F.lit(False)) & (F.col("_op") != Op.TOMBSTONE.value)
+        streamed = F.when(_snapshot(), TimeQuality.SNAPSHOT.value).otherwise(
+            self.connector.quality(source)
+        )
+        return (
+            F.when(sure, raw).otherwise(F.col("timestamp")),
+            raw,
+            F.when(sure, streamed).otherwise(TimeQuality.KAFKA.value),
+        )
+
+
+def _sent_name(column: str) -> str:
+    return f"sent:{column}"
 
 
 def _ready_name(column: str) -> str:
@@ -139,92 +423,33 @@ def _cell(column: str) -> str:
     return f"cell:{column}"
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+def _named(conditional: Sequence[Column]) -> Column:
+    """The names that are not NULL, as an array."""
+    if not conditional:
+        return F.array().cast("array<string>")
+    return F.array_compact(F.array(*conditional)).cast("array<string>")
 
 
-def _envelope(table: Shape, connector: Connector) -> str:
-    source = dict.fromkeys(("connector", "snapshot", "ts_ms", "ts_us", *connector.fields))
-    row = ", ".join(f"{_quoted(name)}: STRING" for name in table.names)
-    after = f"STRUCT<{row}>" if row else "STRING"
-    return (
-        f"before STRING, after {after}, op STRING, status STRING, id STRING, "
-        f"{', '.join(f'{field} STRING' for field in _CONTROL_FIELDS)}, "
-        f"source STRUCT<{', '.join(f'{_quoted(field)}: STRING' for field in source)}>, "
-        "_corrupt STRING"
+def _unfit(column: str, unheld: Column | None) -> Column:
+    missing = F.col(quoted(_sent_name(column))).isNotNull() & F.col(_cell(column)).isNull()
+    return missing if unheld is None else missing & ~F.coalesce(unheld, F.lit(False))
+
+
+def _text(cells: Mapping[str, Column], types: Mapping[str, ColumnType]) -> Column:
+    """Canonical JSON of a key's cells; NULL where one is no value of its type."""
+    typed = {name: values.decode(cells[name], of) for name, of in types.items()}
+    unfit = (cells[name].isNotNull() & typed[name].isNull() for name in types)
+    text = F.to_json(
+        F.struct(*(values.text(typed[name], of).alias(name) for name, of in types.items())),
+        {"ignoreNullFields": "false"},
     )
-
-
-def _key_columns(table: Shape) -> list[str]:
-    return list(dict.fromkeys(name for types in table.keys.values() for name in types))
-
-
-def _key_cells(payload: Column, table: Shape) -> Column:
-    names = _key_columns(table)
-    if not names:
-        return F.lit(None).cast("struct<_corrupt string>")
-    fields = ", ".join(f"{_quoted(name)} STRING" for name in names)
-    return F.from_json(payload, f"{fields}, _corrupt STRING", _STRICT)
-
-
-def _canonical(cells: Column, table: Shape) -> Column:
-    """The key's text, by the types of the record's own key schema; NULL where a part is unfit."""
-    cases = F.lit(None).cast("string")
-    for number, types in table.keys.items():
-        typed = {n: values.decode(cells.getField(n), of) for n, of in types.items()}
-        unfit = [cells.getField(n).isNotNull() & typed[n].isNull() for n in types]
-        text = F.to_json(
-            F.struct(*(values.text(typed[n], of).alias(n) for n, of in types.items())),
-            {"ignoreNullFields": "false"},
-        )
-        whole = cells.isNotNull() & cells.getField("_corrupt").isNull() & ~_any(unfit)
-        cases = F.when((F.col("schema_id") == number) & whole, text).otherwise(cases)
-    return cases
+    return F.when(~reduce(lambda a, b: a | b, unfit), text)
 
 
 def _header(name: str) -> Column:
     """The text of the last header of that name."""
     found = F.filter(F.col("headers"), lambda header: header["key"] == name)
     return F.try_element_at(found, F.lit(-1))["value"].cast("string")
-
-
-def _sent(column: str) -> Column:
-    """The cell as the envelope has it; NULL also where only a placeholder was sent."""
-    return F.when(~_unset(column), F.col("v.after").getField(column))
-
-
-def _unset(column: str) -> Column:
-    cell = F.col("v.after").getField(column)
-    return F.coalesce(cell.isin(*sorted(UNAVAILABLE)), F.lit(False))
-
-
-def _ready(column: str, types: Mapping[int, ColumnType]) -> Column:
-    """The cell after the first step of its decoder, where it has one type only."""
-    raw, distinct = F.col(_raw_name(column)), set(types.values())
-    return values.prepare(raw, distinct.pop()) if len(distinct) == 1 else raw
-
-
-def _typed(column: str, types: Mapping[int, ColumnType]) -> Column:
-    raw = F.col(_raw_name(column))
-    distinct = set(types.values())
-    if len(distinct) == 1:
-        return values.finish(F.col(_ready_name(column)), next(iter(distinct)))
-    target = _common(column, list(distinct))
-    cases = F.lit(None).cast(target.spark)
-    for number, of in types.items():
-        typed = values.decode(raw, of).cast(target.spark)
-        cases = F.when(F.col("schema_id") == number, typed).otherwise(cases)
-    return cases
-
-
-def _common(column: str, types: Sequence[ColumnType]) -> ColumnType:
-    kinds = {of.spark for of in types}
-    if len(kinds) == 1:
-        return types[0]
-    raise Terminal(
-        f"column '{column}' changed its type inside one batch ({', '.join(sorted(kinds))}): "
-        "map it in the table's column contract"
-    )
 
 
 def _snapshot() -> Column:
@@ -238,192 +463,13 @@ def _op() -> Column:
     return F.when(gone, Op.TOMBSTONE.value).when(read, Op.READ.value).otherwise(F.col("v.op"))
 
 
-def _reason(table: Shape, connector: Connector) -> Column:
-    """Why a record cannot be decoded, in the interpreter's order; NULL where it can."""
-    op, v, broken = F.col("_op"), F.col("v"), F.col("_broken")
-    has_op = v["op"].isNotNull()
-    known = op.isin(*(each.value for each in Op), "m")
-    source_gone = v["source"].isNull()
-    stranger = ~F.coalesce(F.col("v.source.connector").isin(*connector.names), F.lit(False))
-    row = op.isin("c", "u", "r", "d")
-    image = op.isin("c", "u", "r")
-    unplaced = F.col("_major").isNull()
-    unfit = [_unfit(column) for column in table.names]
-    value_reason = (
-        F.when(~F.is_valid_utf8("value_text"), "invalid_utf8")
-        .when(broken, _broken_reason())
-        .when(~has_op & ~_is_control(), "not_an_envelope")
-        .when(~has_op | (op == "m"), F.lit(None))
-        .when(~known, "unknown_op")
-        .when(source_gone, "no_source")
-        .when(stranger, "unknown_connector")
-        .when((op == "t") & unplaced, "no_position")
-        .when(row, _key_reason())
-    )
-    row_reason = (
-        F.when(image & v["after"].isNull(), "no_image")
-        .when(image & _any(unfit), "bad_value")
-        .when(unplaced, "no_position")
-        .when(_bad_header(NEW_KEY, "_moved_to", "d"), "bad_header")
-        .when(_bad_header(OLD_KEY, "_moved_from", "c"), "bad_header")
-    )
-    return F.when(op == Op.TOMBSTONE.value, _key_reason()).otherwise(
-        F.coalesce(value_reason, F.when(row & has_op & ~broken, row_reason))
-    )
-
-
-def _unfit(column: str) -> Column:
-    return F.col(_raw_name(column)).isNotNull() & F.col(_cell(column)).isNull()
-
-
 def _loosely(payload: Column) -> Column:
     """A document that is no envelope, read part by part to say which part is wrong."""
-    parts = "op STRING, source STRING, after STRING, _corrupt STRING"
+    parts = "op STRING, source STRING, after STRING, before STRING, _corrupt STRING"
     return F.struct(
         F.from_json(payload, parts, _STRICT).alias("parts"),
         F.try_parse_json(payload).isNotNull().alias("valid"),
     )
 
 
-def _broken_reason() -> Column:
-    """Not JSON at all, or JSON whose parts are of another form than an envelope's."""
-    parts = F.col("loose.parts")
-    return (
-        F.when(~F.col("loose.valid"), "invalid_json")
-        .when(parts["_corrupt"].isNotNull() | parts["op"].isNull(), "not_an_envelope")
-        .when(~parts["op"].isin(*(each.value for each in Op)), "unknown_op")
-        .when(~parts["source"].startswith("{") | parts["source"].isNull(), "no_source")
-        .otherwise("no_image")
-    )
-
-
-def _key_reason() -> Column:
-    text = F.col("key_text")
-    return (
-        F.when(F.col("key").isNull(), "no_key")
-        .when(~F.is_valid_utf8(text), "invalid_utf8")
-        .when(F.col("_key").isNotNull(), F.lit(None))
-        .when(F.try_parse_json(text).isNull(), "invalid_json")
-        .when(F.col("key_schema").isNull(), "no_schema")
-        .otherwise("bad_value")
-    )
-
-
-def _bad_header(header: str, column: str, op: str) -> Column:
-    sent = F.exists(F.col("headers"), lambda h: (h["key"] == header) & h["value"].isNotNull())
-    return (F.col("_op") == op) & F.coalesce(sent, F.lit(False)) & F.col(column).isNull()
-
-
-def _is_control() -> Column:
-    v = F.col("v")
-    named = [v[field].isNotNull() for field in _CONTROL_FIELDS]
-    return _any([*named, v["status"].isNotNull() & v["id"].isNotNull()])
-
-
-def _class() -> Column:
-    op = F.col("_op")
-    return (
-        F.when(F.col("_reason").isNotNull(), QUARANTINED)
-        .when(op == Op.TOMBSTONE.value, TOMBSTONE)
-        .when(op == Op.TRUNCATE.value, FENCE)
-        .when(op.isin("c", "u", "r", "d"), CHANGE)
-        .otherwise(CONTROL)
-    )
-
-
-_SENTENCES = {
-    "invalid_utf8": "the record is not UTF-8",
-    "invalid_json": "the record is not JSON",
-    "not_an_envelope": "the value is no change event: it has no field 'op'",
-    "no_source": "the envelope has no 'source'",
-    "no_key": "the record has no key: a table needs a primary key or message.key.columns",
-    "no_schema": "no schema is embedded and the table has no column contract",
-    "bad_header": "the header of the key move holds no key",
-    "no_position": "the source has no usable position",
-}
-
-
-def _detail(table: Shape) -> Column:
-    reason = F.col("_reason")
-    detail = F.lit(None).cast("string")
-    for name, sentence in _SENTENCES.items():
-        detail = F.when(reason == name, sentence).otherwise(detail)
-    unfit = F.lit("the key")
-    for column, types in table.columns.items():
-        spark = next(iter(types.values())).spark
-        unfit = F.when(_unfit(column), F.lit(f"after.{column} is no {spark}")).otherwise(unfit)
-    op, stranger = F.col("v.op"), F.col("v.source.connector")
-    return (
-        F.when(reason == "unknown_op", F.format_string("op is '%s'", op))
-        .when(reason == "unknown_connector", F.concat(F.lit("source.connector is "), stranger))
-        .when(reason == "no_image", F.format_string("op is '%s', but 'after' holds no row", op))
-        .when(reason == "bad_value", unfit)
-        .otherwise(detail)
-    )
-
-
-def _meta(table: Shape, connector: Connector, run: int) -> list[Column]:
-    """The columns of the changes table after the business columns."""
-    source, op = F.col("v.source"), F.col("_op")
-    tie = F.when(op == Op.TRUNCATE.value, F.lit(0)).otherwise(F.col("offset"))
-    seq = F.concat(F.lit(EPOCH), F.col("_major"), F.lower(F.lpad(F.hex(tie), 16, "0")))
-    unset = F.filter(
-        F.array(*(F.when(_unset(column), F.lit(column)) for column in table.names)),
-        lambda name: name.isNotNull(),
-    )
-    best, raw, quality = _time(connector)
-    moved = F.col("_moved_to").isNotNull() | F.col("_moved_from").isNotNull()
-    kind = F.when(op == Op.TRUNCATE.value, "fence").when(moved, "move").otherwise("row")
-    return [
-        F.col("_key"),
-        op.alias("_op"),
-        seq.alias("_seq"),
-        connector.position(source).alias("_position"),
-        connector.link(source).alias("_link"),
-        _identity(table, connector).alias("_identity"),
-        F.col("_moved_to"),
-        F.col("_moved_from"),
-        unset.cast("array<string>").alias("_unset"),
-        connector.tx_id(source).alias("_tx_id"),
-        best.alias("_time"),
-        raw.alias("_source_ts"),
-        quality.alias("_ts_quality"),
-        F.col("topic").alias("_topic"),
-        F.col("topic_id").alias("_topic_id"),
-        F.col("partition").alias("_partition"),
-        F.col("offset").alias("_offset"),
-        F.lit(run).cast("int").alias("_run"),
-        kind.alias("_kind"),
-    ]
-
-
-def _time(connector: Connector) -> tuple[Column, Column, Column]:
-    """(best, raw, quality): the source's time where it is believable, else Kafka's (§5.3)."""
-    source = F.col("v.source")
-    micros = F.coalesce(
-        source["ts_us"].try_cast("bigint"), source["ts_ms"].try_cast("bigint") * 1000
-    )
-    raw = values.instant(micros)
-    tolerance = F.make_dt_interval(days=F.lit(TOLERANCE.days))
-    believable = (raw >= F.lit(EARLIEST)) & (raw <= F.col("timestamp") + tolerance)
-    sure = F.coalesce(believable, F.lit(False)) & (F.col("_op") != Op.TOMBSTONE.value)
-    streamed = F.when(_snapshot(), TimeQuality.SNAPSHOT.value).otherwise(connector.quality(source))
-    return (
-        F.when(sure, raw).otherwise(F.col("timestamp")),
-        raw,
-        F.when(sure, streamed).otherwise(TimeQuality.KAFKA.value),
-    )
-
-
-def _identity(table: Shape, connector: Connector) -> Column:
-    v = F.col("v")
-    cells = [v["after"].getField(column) for column in table.names]
-    parts = [
-        *connector.identity(v["source"]), F.col("_op"), F.col("_moved_to"), F.col("_moved_from"),
-        v["before"], *cells,
-    ]  # fmt: skip
-    return F.xxhash64(*(F.coalesce(part, F.lit(_NOTHING)) for part in parts))
-
-
-def _any(conditions: Sequence[Column]) -> Column:
-    return reduce(lambda a, b: a | b, conditions, F.lit(False))
+__all__ = ["Decoder", "known", "parsed"]

@@ -17,6 +17,7 @@ from strandline.errors import Terminal
 
 APPLICATION = "strandline"
 _CONF = "spark.databricks.delta"
+_WIDENING = "delta.enableTypeWidening"
 
 
 def exists(spark: SparkSession, path: str) -> bool:
@@ -64,6 +65,20 @@ def create(
     for name, value in properties.items():
         builder = builder.property(name, value)
     (builder.partitionedBy(*partitions) if partitions else builder).execute()
+
+
+def evolve(rows: DataFrame, path: str) -> None:
+    """Lets the table take wider types where the rows have them; its files stay as they are.
+
+    Only then: a table with the feature is for fewer readers.
+    """
+    spark = rows.sparkSession
+    if not exists(spark, path):
+        return
+    stored = {field.name: field.dataType for field in read(spark, path).schema}
+    if any(stored.get(field.name, field.dataType) != field.dataType for field in rows.schema):
+        place = path.replace("`", "``")
+        spark.sql(f"ALTER TABLE delta.`{place}` SET TBLPROPERTIES ('{_WIDENING}' = 'true')")
 
 
 def append(rows: DataFrame, path: str, run: int, application: str = APPLICATION) -> None:

@@ -1,6 +1,5 @@
 """The chain distinct → link → fold for a set of keys, from the beginning or onto their heads."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -8,24 +7,29 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from strandline.change import Op
+from strandline.connectors import Connector
+from strandline_spark import repetition, shift
 from strandline_spark.changes import quoted
-from strandline_spark.distinct import distinct_changes
-from strandline_spark.fold import fold
-from strandline_spark.link import BASE, first_fence_after, is_image, lives, moved, unmoved
+from strandline_spark.distinct import first_deliveries, numbered
+from strandline_spark.fences import fenced
+from strandline_spark.fold import Columns, fold
+from strandline_spark.link import BASE, is_image, lives, moved, not_stale, unmoved
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """What a derivation needs besides its rows.
 
-    `fences` are the table's truncates (`_seq, _time`), None where there are none; `columns` the
-    business columns; `recorded_at` an ISO instant.
+    `fences` are the table's truncates and sweeps, None where there are none; `recorded_at` an ISO
+    instant; `rules` the connector's habits; `everything` all deliveries of the table.
     """
 
     run: int
-    columns: Sequence[str]
+    columns: Columns
     fences: DataFrame | None
     recorded_at: str
+    rules: Connector
+    everything: DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +73,24 @@ def derive(
 
     `moves`: whether key moves are among them; then every key of a chain has to be.
     """
-    first = distinct_changes(deliveries).persist()
+    first, held = _first(deliveries, context)
     new = F.col("_run") == context.run
     lone = F.col("_op") == Op.TOMBSTONE.value
     seen = first.agg(
         F.count_if(new).alias("distinct"),
         F.count_if(new & lone).alias("lone"),
         F.coalesce(F.max(F.size("_unset")), F.lit(0)).alias("unset"),
+        F.count_if("_shifts").alias("shifts"),
         F.count_distinct("_key").alias("keys"),
     ).first()
     rows = _as_rows(first, context)
     if heads is not None:
-        rows = rows.unionByName(_as_base(heads, context))
-    living = lives(_fenced(rows, context.fences))
+        rows = rows.unionByName(_as_base(heads, first, context))
+    fresh = not_stale(fenced(rows, context.fences), reads_last=context.rules.reads_last)
+    if seen["shifts"]:
+        fresh = shift.in_turn(fresh, full_before=context.rules.full_before)
+    living = lives(fresh)
     orphans = 0
-    held = [first]
     if moves:
         held.append(living.persist())
         linked = moved(living)
@@ -101,14 +108,20 @@ def derive(
     )
 
 
-def _fenced(rows: DataFrame, fences: DataFrame | None) -> DataFrame:
-    """Adds `_fence`, the first truncate after each row. There are few: they travel as one array."""
-    if fences is None:
-        return rows.withColumn("_fence", F.lit(None).cast("struct<_seq: string, _time: timestamp>"))
-    ordered = F.sort_array(F.collect_list(F.struct("_seq", "_time"))).alias("_fences")
-    together = rows.crossJoin(F.broadcast(fences.agg(ordered)))
-    after = first_fence_after(F.col("_fences"), F.col("_seq"))
-    return together.withColumn("_fence", after).drop("_fences")
+def _first(deliveries: DataFrame, context: Context) -> tuple[DataFrame, list[DataFrame]]:
+    """The distinct changes, and what is kept in memory for them."""
+    counted, held = numbered(deliveries), []
+    if context.rules.shares:
+        counted = counted.persist()
+        held.append(counted)
+        if not counted.where(F.col("_delivery") > 1).isEmpty():
+            counted = repetition.settled(counted, context.everything)
+    first = first_deliveries(counted)
+    shifted = (
+        shift.marked(first) if context.rules.shifts else first.withColumn("_shifts", F.lit(False))
+    )
+    kept = shifted.persist()
+    return kept, [*held, kept]
 
 
 # What a base row brings along that a change does not have, and the types of the columns.
@@ -125,31 +138,44 @@ _BASE_COLUMNS = {
     "_base_unavailable": "array<string>",
 }
 _SHARED = (
-    "_key", "_position", "_moved_from", "_tx_id", "_source_ts", "_ts_quality",
+    "_key", "_position", "_moved_from", "_tx_id", "_source_ts", "_ts_quality", "_scope",
     "_topic", "_partition", "_offset",
 )  # fmt: skip
+# What a change brings along that a base row does not have.
+_CHANGE_COLUMNS = {
+    "_link": "string",
+    "_moved_to": "string",
+    "_unset": "array<string>",
+    "_unheld": "array<string>",
+    "_before": "bigint",
+    "_after": "bigint",
+    "_emitted": "bigint",
+}
 
 
 def _as_rows(changes: DataFrame, context: Context) -> DataFrame:
     return changes.select(
-        *(F.col(quoted(name)) for name in context.columns),
-        *_SHARED, "_op", "_seq", "_time", "_link", "_moved_to", "_unset",
+        *(F.col(quoted(name)) for name in context.columns.names),
+        *_SHARED, "_op", "_seq", "_time", "_shifts", *_CHANGE_COLUMNS,
         F.lit(context.recorded_at).cast("timestamp").alias("_recorded_at"),
         *(F.lit(None).cast(kind).alias(name) for name, kind in _BASE_COLUMNS.items()),
     )  # fmt: skip
 
 
-def _as_base(heads: DataFrame, context: Context) -> DataFrame:
+def _as_base(heads: DataFrame, changes: DataFrame, context: Context) -> DataFrame:
     """The last version of a key as a row to go on from; it stands where the key was seen last."""
     known = set(heads.columns)
-    missing = {name: F.lit(None).alias(name) for name in context.columns if name not in known}
+    types = {field.name: field.dataType for field in changes.schema}
+    cells = {
+        name: F.col(quoted(name)) if name in known else F.lit(None)
+        for name in context.columns.names
+    }
     base: dict[str, Column] = {
         "_op": F.lit(BASE),
         "_seq": F.col("_seq_seen"),
         "_time": F.col("_valid_from"),
-        "_link": F.lit(None).cast("string"),
-        "_moved_to": F.lit(None).cast("string"),
-        "_unset": F.lit(None).cast("array<string>"),
+        "_shifts": F.lit(False),
+        **{name: F.lit(None).cast(kind) for name, kind in _CHANGE_COLUMNS.items()},
         "_recorded_at": F.col("_recorded_at"),
         "_is_current": F.col("_is_current"),
         "_seq_seen": F.col("_seq_seen"),
@@ -163,7 +189,7 @@ def _as_base(heads: DataFrame, context: Context) -> DataFrame:
         "_base_unavailable": F.col("_unavailable"),
     }
     return heads.select(
-        *(missing.get(name, F.col(quoted(name))) for name in context.columns),
+        *(cell.cast(types[name]).alias(name) for name, cell in cells.items()),
         *_SHARED,
         *(column.alias(name) for name, column in base.items()),
     )

@@ -11,6 +11,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from strandline import flattened
+
 _PREFIX = '{"schema":{'
 # Inside a schema a quote is always escaped, so these letters can only be the field itself.
 _PAYLOAD = ',"payload":'
@@ -19,10 +21,14 @@ _ENVELOPED = r'^\s*\{\s*"(schema|payload)"\s*:'
 
 @dataclass(frozen=True, slots=True)
 class SchemaPair:
-    """The embedded schemas of a record's value and key; None where there was none."""
+    """The embedded schemas of a record's value and key; None where there was none.
+
+    `flat`: the value is a row that ExtractNewRecordState made, no envelope.
+    """
 
     value: dict[str, Any] | None
     key: dict[str, Any] | None
+    flat: bool
 
 
 def split(text: Column) -> tuple[Column, Column]:
@@ -43,22 +49,44 @@ def split(text: Column) -> tuple[Column, Column]:
 
 
 def distinct_schemas(records: DataFrame) -> dict[int, SchemaPair]:
-    """The distinct pairs of `value_schema` and `key_schema` by `schema_id`.
+    """The distinct pairs of `value_schema` and `key_schema` by `schema_id`, oldest record first.
 
     Schemas are metadata: there are as many as the table had shapes.
     """
-    found = records.groupBy("schema_id").agg(
-        F.first("value_schema").alias("value"), F.first("key_schema").alias("key")
+    found = (
+        records.groupBy("schema_id")
+        .agg(
+            F.first("value_schema").alias("value"),
+            F.first("key_schema").alias("key"),
+            F.first("marked").alias("marked"),
+            F.min(F.struct("partition", "offset")).alias("first"),
+        )
+        .orderBy("first")
     )
-    return {
-        row["schema_id"]: SchemaPair(_parsed(row["value"]), _parsed(row["key"]))
-        for row in found.toLocalIterator()
-    }
+    return {row["schema_id"]: _pair(row) for row in found.toLocalIterator()}
 
 
-def schema_id(value_schema: Column, key_schema: Column) -> Column:
-    """A number for the pair of schemas; missing ones count as empty."""
-    return F.xxhash64(F.coalesce(value_schema, F.lit("")), F.coalesce(key_schema, F.lit("")))
+def _pair(row: Any) -> SchemaPair:
+    value = _parsed(row["value"])
+    return SchemaPair(value, _parsed(row["key"]), row["marked"] or flattened.describes_row(value))
+
+
+def schema_id(value_schema: Column, key_schema: Column, marked: Column) -> Column:
+    """A number for the shape of a record: its pair of schemas; missing ones count as empty."""
+    return F.xxhash64(
+        F.coalesce(value_schema, F.lit("")), F.coalesce(key_schema, F.lit("")), marked
+    )
+
+
+def is_marked(payload: Column, schema: Column) -> Column:
+    """True for a record without schema that bears the metadata of a flattened row."""
+    named = "|".join(mark.removeprefix(flattened.PREFIX) for mark in flattened.MARKS)
+    suspect = schema.isNull() & payload.rlike(rf'"{flattened.PREFIX}({named})"\s*:')
+    envelope = (
+        F.get_json_object(payload, "$.op").isNotNull()
+        & F.get_json_object(payload, "$.source").isNotNull()
+    )
+    return F.coalesce(F.when(suspect, ~envelope), F.lit(False))
 
 
 def _parsed(text: str | None) -> dict[str, Any] | None:

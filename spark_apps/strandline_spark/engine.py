@@ -7,7 +7,7 @@ code that a deployment runs.
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -15,17 +15,17 @@ from pathlib import Path
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from strandline import connect
+from strandline import connect, connectors
 from strandline.change import Control, Quarantined
-from strandline.connectors import Connector
 from strandline.engine import Outcome, cut, recorded_at
-from strandline.errors import StrandlineError, Terminal, UndecodableError
-from strandline.interpreter import total
+from strandline.errors import Terminal, UndecodableError
+from strandline.interpreter import Rules, no_rules, total
 from strandline.interpreter.decode import decode
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, OffsetRange, TableCut
-from strandline.receipt import Counts, Receipt
+from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline.record import Coordinates, Record
+from strandline.source import Source
 from strandline.version import COLUMNS, INTERNAL_COLUMNS
 from strandline_spark import delta
 from strandline_spark.changes import quoted
@@ -38,10 +38,11 @@ _LANDING = (
     "headers array<struct<key: string, value: binary>>, landed_date date"
 )
 _SOURCE = "capture"
+_ANY = "postgresql"  # of records that name no connector only the offset counts
 
 
-def spark(records: Sequence[Record], *, batches: int, connector: Connector | None) -> Outcome:
-    """Lands and compacts the records; `connector` None: the one that the records name."""
+def spark(records: Sequence[Record], *, batches: int, source: Source | None) -> Outcome:
+    """Lands and compacts the records; `source` None: they say themselves whose they are."""
     with tempfile.TemporaryDirectory(prefix="strandline-") as folder:
         session = local("strandline history")
         session.sparkContext.setLogLevel("ERROR")
@@ -50,15 +51,27 @@ def spark(records: Sequence[Record], *, batches: int, connector: Connector | Non
         capture = CaptureLake(
             session,
             SourceLake(Path(folder).as_posix(), _SOURCE),
-            connector.names[0] if connector else _connector(records),
+            source.connector if source else _connector(records),
             recorded_at(records),
+            source.rules if source else no_rules,
         )
         receipts = list(capture.runs(records, batches))
         return Outcome(
             rows=list(_rows(session, capture.lake, receipts)),
             quarantined=_quarantined(session, capture.lake),
             counts=_counts(receipts),
+            stopped=_stopped(receipts),
         )
+
+
+def _stopped(receipts: Iterable[Receipt]) -> list[tuple[str, str]]:
+    """The tables that the last run left behind, and why; other faults are raised."""
+    last: dict[str, TableReceipt] = {t.topic: t for r in receipts for t in r.tables}
+    failed = {topic: table for topic, table in last.items() if table.error is not None}
+    for topic, table in failed.items():
+        if table.transient:
+            raise Terminal(f"{topic}: {table.error}")
+    return [(topic, str(table.error)) for topic, table in sorted(failed.items())]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +82,20 @@ class CaptureLake:
     lake: SourceLake
     connector: str
     moment: datetime
+    rules: Rules = no_rules
+    known: set[str] = field(default_factory=set)
 
     def runs(self, records: Sequence[Record], batches: int) -> Iterator[Receipt]:
-        """Lands and compacts the records in that many runs; raises where a table failed."""
+        """Lands and compacts the records in that many runs.
+
+        What a table could not apply is applied again by the next run, as a deployment does it.
+        """
+        pending: list[Record] = []
         for number, batch in enumerate(cut(records, batches), 1):
             self.land(batch)
-            receipt = compact(self.session, self.manifest(number, batch))
-            for table in receipt.tables:
-                if table.error is not None:
-                    raise Terminal(f"{table.topic}: {table.error}")
+            receipt = compact(self.session, self.manifest(number, [*pending, *batch]))
+            failed = {table.topic for table in receipt.tables if table.error is not None}
+            pending = [record for record in [*pending, *batch] if record.at.topic in failed]
             yield receipt
 
     def land(self, records: Iterable[Record]) -> None:
@@ -110,6 +128,9 @@ class CaptureLake:
         for record in batch:
             topics[record.at.topic].append(record)
         tables = {t: found for t, found in topics.items() if not all(map(_is_control, found))}
+        self.known.update(tables)
+        if any(b'"aggregate_type"' in (record.value or b"") for record in batch):
+            tables = {topic: tables.get(topic, []) for topic in sorted(self.known)}
         return Manifest(
             source=self.lake.source,
             connector=self.connector,
@@ -117,7 +138,10 @@ class CaptureLake:
             number=number,
             planned_at=self.moment.isoformat(),
             landing_version=delta.version(self.session, self.lake.landing),
-            tables=tuple(TableCut(t, t, tuple(_ranges(found))) for t, found in tables.items()),
+            tables=tuple(
+                TableCut(topic, topic, tuple(_ranges(found)), self.rules(topic))
+                for topic, found in tables.items()
+            ),
             control=tuple(
                 piece for t in topics.keys() - tables.keys() for piece in _ranges(topics[t])
             ),
@@ -138,16 +162,18 @@ def _ranges(records: Iterable[Record]) -> Iterator[OffsetRange]:
 
 
 def _connector(records: Iterable[Record]) -> str:
-    """The connector that the first readable envelope names."""
+    """The connector that the first readable envelope names, or gives away by its fields."""
     for record in records:
         try:
             payload = connect.parse(record.value or b"null", "value").payload
         except UndecodableError:
             continue
         source = payload.get("source") if isinstance(payload, dict) else None
-        if isinstance(source, dict) and "op" in payload and source.get("connector"):
-            return str(source["connector"])
-    raise StrandlineError("no record of the capture names its connector: give a --spec")
+        if isinstance(source, dict) and "op" in payload:
+            found = connectors.of(source)
+            if found is not None:
+                return found.names[0]
+    return _ANY
 
 
 def _rows(

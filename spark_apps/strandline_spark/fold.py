@@ -4,13 +4,15 @@ Linked rows become versions. A base row stands for the version it was and keeps 
 position and entity; whatever follows may close it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from strandline.change import Op
 from strandline.version import ClosedBy, TimeQuality
+from strandline_spark import values
 from strandline_spark.link import BASE, by_key, earlier, is_image, so_far
 
 
@@ -18,19 +20,47 @@ def _is_base() -> Column:
     return F.col("_op") == BASE
 
 
-def fold(linked: DataFrame, columns: Sequence[str], *, partial: bool) -> DataFrame:
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The business columns: True for those of JSON; and those whose change makes a version."""
+
+    json: Mapping[str, bool]
+    tracked: Sequence[str]
+
+    @property
+    def names(self) -> list[str]:
+        """All of them in their order."""
+        return list(self.json)
+
+    def compared(self) -> Column:
+        """What two images are compared by: JSON documents without regard to white space."""
+        cells = (
+            values.comparable_json(F.col(_quoted(name)))
+            if self.json[name]
+            else F.col(_quoted(name))
+            for name in self.tracked
+        )
+        missing: Column = F.col("_unavailable")
+        if len(self.tracked) < len(self.json):
+            own = F.array(*(F.lit(name) for name in self.tracked)).cast("array<string>")
+            missing = F.array_intersect(missing, own)
+        return F.struct(*(c.alias(f"c{n}") for n, c in enumerate(cells)), missing.alias("missing"))
+
+
+def fold(linked: DataFrame, columns: Columns, *, partial: bool) -> DataFrame:
     """The versions of the keys, with `_is_head` and, on the heads, `_seq_seen`.
 
     `partial`: whether any image lacks columns; if not, nothing has to be filled.
     """
     rows = linked.where(is_image() | F.col("_ends") | _is_base())
-    images = _filled(rows, columns) if partial else _sent(rows)
-    return _versions(_boundaries(images, columns), columns)
+    images = _filled(rows, columns.names) if partial else _sent(rows)
+    return _versions(_boundaries(images, columns), columns.names)
 
 
 def _sent(rows: DataFrame) -> DataFrame:
     none = F.array().cast("array<string>")
-    return rows.withColumn("_unavailable", F.coalesce("_base_unavailable", none))
+    own = F.coalesce("_base_unavailable", "_unheld", none)
+    return rows.withColumn("_unavailable", own)
 
 
 def _filled(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
@@ -40,26 +70,50 @@ def _filled(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
     filled = {}
     for name in columns:
         known = (is_image() | _is_base()) & ~F.array_contains(missing, name)
-        value = F.when(known, F.struct(F.col(_quoted(name)).alias("value")))
+        unheld = F.coalesce(F.array_contains("_unheld", name), F.lit(False))
+        cell = F.struct(F.col(_quoted(name)).alias("value"), unheld.alias("unheld"))
+        value = F.when(known, cell)
         filled[name] = F.last(value, ignorenulls=True).over(chain)
-    unavailable = F.filter(
-        F.array(*(F.when(cell.isNull(), F.lit(name)) for name, cell in filled.items())),
-        lambda name: name.isNotNull(),
+    unavailable = F.array(
+        *(F.when(cell.isNull() | cell["unheld"], F.lit(name)) for name, cell in filled.items())
     )
     others = [name for name in rows.columns if name not in columns]
     return rows.select(
         *(cell["value"].alias(name) for name, cell in filled.items()),
         *others,
-        unavailable.alias("_unavailable"),
+        F.array_compact(unavailable).cast("array<string>").alias("_unavailable"),
     )
 
 
-def _boundaries(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """The rows at which something changes: new values, and ends."""
-    image = F.struct(*(F.col(_quoted(name)) for name in columns), "_unavailable")
+def _boundaries(rows: DataFrame, columns: Columns) -> DataFrame:
+    """The rows at which something changes: new values, and ends.
+
+    A change of ignored columns alone overwrites them in the version that stands.
+    """
+    image = columns.compared()
     life = Window.partitionBy("_key", "_life").orderBy("_seq")
     same = F.lag(image).over(life).eqNullSafe(image) & ~F.col("_opens") & is_image()
-    return rows.withColumn("_same", same & ~_is_base()).where(~F.col("_same")).drop("_same")
+    marked = rows.withColumn("_same", same & ~_is_base())
+    ignored = [name for name in columns.names if name not in columns.tracked]
+    if ignored:
+        marked = _overwritten(marked, ignored)
+    return marked.where(~F.col("_same")).drop("_same")
+
+
+def _overwritten(rows: DataFrame, ignored: Sequence[str]) -> DataFrame:
+    """The version's first row gets what its last one has of the ignored columns."""
+    life = Window.partitionBy("_key", "_life")
+    number = F.count_if(~F.col("_same") & is_image()).over(so_far(life.orderBy("_seq")))
+    version = Window.partitionBy("_key", "_life", "_version").orderBy("_seq")
+    whole = version.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    told = [*ignored, "_unavailable"]
+    last = F.last(F.when(is_image(), F.struct(*map(_quoted, told))), ignorenulls=True).over(whole)
+    latest = rows.withColumn("_version", number).withColumn("_latest", last)
+    replaced = {
+        name: F.when(is_image(), F.col("_latest").getField(name)).otherwise(F.col(_quoted(name)))
+        for name in told
+    }
+    return latest.withColumns(replaced).drop("_version", "_latest")
 
 
 def _versions(boundaries: DataFrame, columns: Sequence[str]) -> DataFrame:
@@ -111,11 +165,14 @@ def _meta() -> list[Column]:
     live = is_image()
     follower = F.col("_next")
     closed_by = (
-        F.when(follower["op"] == Op.TOMBSTONE.value, ClosedBy.TOMBSTONE.value)
-        .when(follower["ends"] & follower["moved_to"].isNotNull(), ClosedBy.KEY_MOVE.value)
+        F.when(follower["ends"] & follower["moved_to"].isNotNull(), ClosedBy.KEY_MOVE.value)
+        .when(follower["op"] == Op.TOMBSTONE.value, ClosedBy.TOMBSTONE.value)
         .when(follower["ends"], ClosedBy.DELETE.value)
         .when(follower["op"] == Op.READ.value, ClosedBy.SNAPSHOT_CORRECTION.value)
         .otherwise(ClosedBy.UPDATE.value)
+    )
+    fenced_by = F.when(F.col("_fence._sweep"), ClosedBy.SNAPSHOT_ABSENT.value).otherwise(
+        ClosedBy.TRUNCATE.value
     )
     start = F.when(_is_base(), F.col("_time")).otherwise(F.col("_reached"))
     cut_time = F.greatest(start, F.col("_fence._time"))
@@ -138,9 +195,7 @@ def _meta() -> list[Column]:
         "_seq_to": seq_to,
         "_position": F.col("_position"),
         "_op": F.when(_is_base(), F.col("_base_op")).otherwise(F.col("_op")),
-        "_closed_by": _closing(
-            live, F.lit(ClosedBy.TRUNCATE.value), closed_by, F.col("_base_closed_by")
-        ),
+        "_closed_by": _closing(live, fenced_by, closed_by, F.col("_base_closed_by")),
         "_moved_from": F.col("_moved_from"),
         "_moved_to": moved_to,
         "_entity_id": F.coalesce("_base_entity_id", "_entity_from", entity),
@@ -153,6 +208,7 @@ def _meta() -> list[Column]:
         "_offset": F.col("_offset"),
         "_recorded_at": F.col("_recorded_at"),
         "_key": F.col("_key"),
+        "_scope": F.col("_scope"),
         "_is_head": F.col("_last"),
         "_seq_seen": F.when(F.col("_last"), F.col("_seen")),
     }

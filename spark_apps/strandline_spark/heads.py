@@ -22,6 +22,7 @@ class Standing:
     deleted_keys: DataFrame | None
     moves: DataFrame | None
     new_fences: DataFrame | None
+    shifts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,14 @@ def _touched(batch: DataFrame, standing: Standing) -> DataFrame:
         seen = seen.unionByName(standing.deleted_keys.select("_key", "_seq_seen"))
         seen = seen.groupBy("_key").agg(F.max("_seq_seen").alias("_seq_seen"))
     late = F.coalesce(F.col("oldest") <= major(F.col("_seq_seen")), F.lit(False))
-    found = keys.join(seen, "_key", "left").select(
-        "_key", (late | F.col("moved") | F.col("dangling")).alias("rederive")
-    )
+    joined = keys.join(seen, "_key", "left")
+    again = late | F.col("moved") | F.col("dangling")
+    if standing.shifts:
+        # A transaction that goes on: its first part may have to be read in another order now.
+        begun = standing.history.where("_is_head").select("_key", F.col("_tx_id").alias("begun"))
+        joined = joined.join(begun, "_key", "left")
+        again |= F.coalesce(F.array_contains("tx_ids", F.col("begun")), F.lit(False))
+    found = joined.select("_key", again.alias("rederive"))
     if standing.new_fences is not None:
         found = _with_fenced(found, standing.history, heads, standing.new_fences)
     found = found.localCheckpoint()
@@ -74,6 +80,7 @@ def _by_key(batch: DataFrame) -> DataFrame:
             F.min(F.when(~tombstone, major(F.col("_seq")))).alias("oldest"),
             F.max(F.col("_kind") == "move").alias("moved"),
             F.max("_dangling").alias("dangling"),
+            F.collect_set("_tx_id").alias("tx_ids"),
         )
     )
 

@@ -31,8 +31,9 @@ def is_image() -> Column:
 
 
 def by_key() -> WindowSpec:
-    """The rows of a key in source order."""
-    return Window.partitionBy("_key").orderBy("_seq")
+    """The rows of a key in source order; an end at the place of an image stands before it."""
+    image = F.col("_op").isin(*(op.value for op in IMAGES))
+    return Window.partitionBy("_key").orderBy("_seq", image)
 
 
 def so_far(window: WindowSpec) -> WindowSpec:
@@ -45,16 +46,26 @@ def earlier(window: WindowSpec) -> WindowSpec:
     return window.rowsBetween(Window.unboundedPreceding, -1)
 
 
-def lives(rows: DataFrame) -> DataFrame:
-    """Adds `_opens`, `_ends`, `_life`, `_seen`; drops what changes nothing, and stale reads.
+def not_stale(rows: DataFrame, *, reads_last: bool) -> DataFrame:
+    """Drops stale reads: after a streamed change or truncate at one position.
 
-    Expects `_fence`: the first truncate after the row, a struct of `_seq` and `_time`, or NULL.
+    Where a read is known to have seen everything at its position, only after a delete.
     """
     streamed = ~F.col("_op").isin(Op.READ.value, Op.TOMBSTONE.value, BASE)
-    latest = F.last(F.when(streamed, major(F.col("_seq"))), ignorenulls=True).over(
-        earlier(by_key())
-    )
-    stale = (F.col("_op") == Op.READ.value) & latest.eqNullSafe(major(F.col("_seq")))
+    change = F.when(streamed, F.struct(major(F.col("_seq")).alias("major"), "_op"))
+    last = F.last(change, ignorenulls=True).over(earlier(by_key()))
+    behind = F.coalesce(last["major"] == major(F.col("_seq")), F.lit(False))
+    deleted = behind & (last["_op"] == Op.DELETE.value)
+    stale = deleted if reads_last else behind | F.col("_cut_here")
+    kept = rows.withColumn("_stale", (F.col("_op") == Op.READ.value) & stale)
+    return kept.where(~F.col("_stale")).drop("_stale", "_cut_here")
+
+
+def lives(rows: DataFrame) -> DataFrame:
+    """Adds `_opens`, `_ends`, `_life`, `_seen`; drops what changes nothing.
+
+    Expects `_fence`: the first fence after the row, a struct of `_seq`, `_time` and `_sweep`.
+    """
     following = F.lead("_seq").over(by_key())
     cut = F.col("_fence._seq")
     fenced = cut.isNotNull() & (following.isNull() | (cut < following))
@@ -63,9 +74,7 @@ def lives(rows: DataFrame) -> DataFrame:
     create = F.col("_op") == Op.CREATE.value
     opened = F.when(F.col("_opens"), F.struct("_seq", "_base_entity_id"))
     return (
-        rows.withColumn("_stale", stale)
-        .where(~F.col("_stale"))
-        .withColumn("_fenced", fenced)
+        rows.withColumn("_fenced", fenced)
         .withColumn("_seen", F.max(seen).over(Window.partitionBy("_key")))
         .withColumn("_live", live)
         .withColumn("_opens", is_image() & (~F.col("_live") | create))
@@ -73,7 +82,7 @@ def lives(rows: DataFrame) -> DataFrame:
         .withColumn("_opened", F.last(opened, ignorenulls=True).over(so_far(by_key())))
         .withColumn("_life", F.col("_opened._seq"))
         .withColumn("_entity_from", F.col("_opened._base_entity_id"))
-        .drop("_stale", "_fenced", "_live", "_opened")
+        .drop("_fenced", "_live", "_opened")
     )
 
 
@@ -89,25 +98,29 @@ def unmoved(rows: DataFrame) -> DataFrame:
 
 def moved(rows: DataFrame) -> Linked:
     """The lineage of keys some of which moved; every key of a chain has to be among the rows."""
+    leaving = F.col("_op").isin(Op.DELETE.value, Op.TOMBSTONE.value)
     arrivals = rows.where(F.col("_moved_from").isNotNull() & (F.col("_op") == Op.CREATE.value))
-    departures = rows.where(F.col("_moved_to").isNotNull() & (F.col("_op") == Op.DELETE.value))
+    departures = rows.where(F.col("_moved_to").isNotNull() & leaving)
     arrived = arrivals.select(
         F.col("_key").alias("child_key"),
         F.col("_life").alias("child_life"),
         F.col("_moved_from").alias("old_key"),
         F.col("_link").alias("at"),
+        _times("_moved_from", "_key").alias("nth"),
     ).alias("a")
     departed = departures.select(
         F.col("_moved_to").alias("new_key"),
         F.col("_key").alias("left_key"),
         F.col("_link").alias("left_at"),
         F.when(F.col("_ends"), F.col("_life")).alias("left_life"),
+        _times("_key", "_moved_to").alias("left_nth"),
     )
     paired = arrived.join(
         departed,
         (F.col("old_key") == F.col("left_key"))
         & (F.col("child_key") == F.col("new_key"))
-        & F.col("at").eqNullSafe(F.col("left_at")),
+        & F.col("at").eqNullSafe(F.col("left_at"))
+        & (F.col("nth") == F.col("left_nth")),
         "full",
     ).localCheckpoint()
     alone = F.col("child_key").isNull() | F.col("left_key").isNull()
@@ -122,6 +135,11 @@ def moved(rows: DataFrame) -> Linked:
     if found["waiting"]:
         edges = edges.unionByName(_standing(paired.where(arrived_alone), rows)).localCheckpoint()
     return Linked(_with_roots(rows, _roots(edges)), found["orphans"])
+
+
+def _times(old: str, new: str) -> Column:
+    """Which move between two keys at one place it is."""
+    return F.row_number().over(Window.partitionBy(old, new, "_link").orderBy("_seq"))
 
 
 def _standing(waiting: DataFrame, rows: DataFrame) -> DataFrame:
@@ -171,8 +189,3 @@ def _with_roots(rows: DataFrame, roots: DataFrame) -> DataFrame:
         F.coalesce("root_life", "_life").alias("_root_life"),
         F.coalesce("depth", F.lit(0)).alias("_depth"),
     )
-
-
-def first_fence_after(fences: Column, seq: Column) -> Column:
-    """Of an array of fences in order the first after `seq`, else NULL."""
-    return F.get(F.filter(fences, lambda fence: fence["_seq"] > seq), F.lit(0))

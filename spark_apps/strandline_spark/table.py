@@ -11,11 +11,27 @@ from pyspark.sql import functions as F
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, TableReceipt
-from strandline_spark import apply, audit, changes, decode, delta, documents, heads, landing
-from strandline_spark.connectors import CONNECTORS
+from strandline_spark import (
+    apply,
+    audit,
+    changes,
+    decode,
+    delta,
+    documents,
+    fences,
+    heads,
+    landing,
+    moves,
+    verdict,
+)
+from strandline_spark.connectors import CONNECTORS, Connector
+from strandline_spark.control import Told
+from strandline_spark.decode import Decoder
 from strandline_spark.derive import Context, Derived, derive
-from strandline_spark.distinct import distinct_fences as fences
+from strandline_spark.distinct import distinct_fences
+from strandline_spark.fold import Columns
 from strandline_spark.heads import Standing, Touched
+from strandline_spark.shape import Known, shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +45,7 @@ class Tally:
     control: int
     quarantined: int
     moves: int
+    reads: int
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -44,6 +61,11 @@ class TableRun:
     spark: SparkSession
     manifest: Manifest
     cut: TableCut
+    told: Told
+
+    @property
+    def connector(self) -> Connector:
+        return CONNECTORS[self.manifest.connector]
 
     @property
     def lake(self) -> SourceLake:
@@ -60,7 +82,7 @@ class TableRun:
         if delta.applied(self.spark, history) >= self.run:
             return self._totalled(_receipt(delta.metadata(self.spark, history, self.run)))
         before = delta.version(self.spark, history)
-        tally = self._decode()
+        tally = self._decode() if self.cut.ranges else Tally(*([0] * len(Tally.__slots__)))
         receipt = TableReceipt(
             table=self.cut.table,
             topic=self.cut.topic,
@@ -69,33 +91,41 @@ class TableRun:
             ),
             history_version=before,
         )
-        if tally.changes + tally.fences + tally.tombstones:
-            receipt = self._fold(tally, receipt)
+        swept = self._sweep(tally)
+        if swept or tally.changes + tally.fences + tally.tombstones:
+            receipt = self._fold(tally, receipt, swept=swept)
         return replace(receipt, seconds=round(time.monotonic() - began, 3))
 
     # ------------------------------------------------------------------ decode
 
     def _decode(self) -> Tally:
-        connector = CONNECTORS[self.manifest.connector]
+        path = self.lake.changes(self.cut.table)
         landed = landing.records(
             self.spark, self.lake.landing, self.manifest.landing_version, self.cut.ranges
         )
-        parsed = decode.parsed(landed)
-        shape = decode.shape(documents.distinct_schemas(parsed))
-        decoded = decode.decode(parsed, shape, connector, self.run)
-        path = self.lake.changes(self.cut.table)
+        parsed = decode.parsed(landed, self.cut.rules)
+        schemas = documents.distinct_schemas(parsed)
+        known = Known(
+            self.cut.topic,
+            self.cut.rules,
+            changes.stored_types(self.spark, path),
+            self.told.columns,
+        )
+        of = shape(parsed, schemas, self.connector.rules, known)
+        flat = [number for number, pair in schemas.items() if pair.flat]
+        decoded = Decoder(of, self.connector, self.cut.rules, self.run).decode(parsed, flat)
         if delta.applied(self.spark, path) >= self.run:
             tally = Tally(**decoded.agg(*_tallied()).first().asDict())
         else:
             seen = Observation(f"decode {self.cut.table}")
-            changes.store(decoded.observe(seen, *_tallied()), path, shape.names, self.run)
+            changes.store(decoded.observe(seen, *_tallied()), path, of.names, self.run)
             tally = Tally(**seen.get)
         if tally.quarantined:
             self._quarantine(decoded)
         return tally
 
     def _quarantine(self, decoded: DataFrame) -> None:
-        rows = decoded.where(F.col("_class") == decode.QUARANTINED).select(
+        rows = decoded.where(F.col("_class") == verdict.QUARANTINED).select(
             F.lit(self.cut.table).alias("table"),
             "topic", "topic_id", "partition", "offset", "timestamp", "key", "value", "headers",
             F.col("_reason").alias("reason"), F.col("_detail").alias("detail"),
@@ -103,22 +133,52 @@ class TableRun:
         )  # fmt: skip
         delta.append(rows, self.lake.quarantine, self.run, f"{delta.APPLICATION}/{self.cut.table}")
 
+    def _sweep(self, tally: Tally) -> bool:
+        """Puts the fences of complete snapshots on record; True where there are new ones.
+
+        Looked for where a snapshot has just been completed, or its reads have just arrived.
+        """
+        path = self.lake.changes(self.cut.table)
+        wanted = self.told.snapshots if tally.reads else self.told.fresh
+        if not (self.cut.rules.sweep and wanted and delta.exists(self.spark, path)):
+            return False
+        every = self._every()
+        old = every.where(F.col("_op") == fences.SWEEP).select("_seq", "_scope", "_run")
+        same = F.col("n._seq").eqNullSafe(F.col("o._seq"))
+        same &= F.col("n._scope").eqNullSafe(F.col("o._scope"))
+        found = fences.sweeps(every, wanted, self.run).dropDuplicates(["_seq", "_scope"])
+        new = found.alias("n").join(old.alias("o"), same, "left_anti").localCheckpoint()
+        if new.isEmpty():
+            # A run that died after this point has put its own on record already.
+            return not old.where(F.col("_run") == self.run).isEmpty()
+        delta.append(new, path, self.run, f"{delta.APPLICATION}/{fences.SWEEP}")
+        return True
+
+    def _every(self) -> DataFrame:
+        """All deliveries that count: this run's, and those of runs that were applied."""
+        applied = delta.applied(self.spark, self.lake.history(self.cut.table))
+        path = self.lake.changes(self.cut.table)
+        return changes.known(self.spark, path, run=self.run, applied=applied)
+
     # ------------------------------------------------------------------ fold
 
-    def _fold(self, tally: Tally, receipt: TableReceipt) -> TableReceipt:
+    def _fold(self, tally: Tally, receipt: TableReceipt, *, swept: bool) -> TableReceipt:
         applied = delta.applied(self.spark, self.lake.history(self.cut.table))
-        every = changes.known(
-            self.spark, self.lake.changes(self.cut.table), run=self.run, applied=applied
-        )
-        kinds = tally.kinds if applied < 0 else changes.kinds(every)
-        cuts = fences(every) if "fence" in kinds else None
+        every = self._every()
+        kinds = changes.kinds(every) if applied >= 0 or swept else tally.kinds
+        cuts = distinct_fences(every) if "fence" in kinds else None
         rows = every.where(F.col("_kind") != "fence")
+        if self.connector.rules.infers_moves:
+            rows, inferred = self._announced(rows)
+            kinds |= {"move"} if inferred else set()
         standing = self._standing(rows, kinds, cuts, applied)
         context = Context(
             run=self.run,
-            columns=changes.business_columns(every),
+            columns=self._columns(every),
             fences=cuts,
             recorded_at=self.manifest.planned_at,
+            rules=self.connector.rules,
+            everything=rows,
         )
         if standing.history is None:
             keys, derived = None, derive(rows, context, moves=standing.moves is not None)
@@ -149,6 +209,20 @@ class TableRun:
             derived.release()
         return self._totalled(receipt) if keys is not None else self._versioned(receipt)
 
+    def _columns(self, every: DataFrame) -> Columns:
+        json = changes.business_columns(every)
+        return Columns(json, self.cut.rules.tracked(tuple(json)))
+
+    def _announced(self, rows: DataFrame) -> tuple[DataFrame, bool]:
+        """The changes with the key moves that no header announced; whether there are any."""
+        path = self.lake.moves(self.cut.table)
+        found = moves.halves(rows, self.run).localCheckpoint()
+        if not found.isEmpty():
+            delta.append(found, path, self.run)
+        if not delta.exists(self.spark, path):
+            return rows, False
+        return moves.announced(rows, delta.read(self.spark, path)), True
+
     def _standing(
         self, rows: DataFrame, kinds: frozenset[str], cuts: DataFrame | None, applied: int
     ) -> Standing:
@@ -162,12 +236,13 @@ class TableRun:
             deleted_keys=delta.read(self.spark, deleted) if late else None,
             moves=rows.where(F.col("_kind") == "move") if "move" in kinds else None,
             new_fences=new_cuts,
+            shifts=self.connector.rules.shifts,
         )
 
     def _derived(
         self, rows: DataFrame, keys: Touched, standing: Standing, context: Context
     ) -> Derived:
-        moves = standing.moves is not None
+        moving = standing.moves is not None
         parts = []
         if keys.count > keys.rederived or not keys.count:
             appended = keys.rows.where(~F.col("rederive"))
@@ -176,7 +251,7 @@ class TableRun:
             parts.append(derive(batch, context, heads=base))
         if keys.rederived:
             rederived = keys.rows.where("rederive")
-            parts.append(derive(rows.join(rederived, "_key", "left_semi"), context, moves=moves))
+            parts.append(derive(rows.join(rederived, "_key", "left_semi"), context, moves=moving))
         return reduce(Derived.with_, parts)
 
     def _counts(
@@ -185,7 +260,7 @@ class TableRun:
         absorbed = tally.tombstones - derived.lone_tombstones
         distinct = derived.distinct
         if tally.fences and cuts is not None:
-            distinct += cuts.where(F.col("_run") == self.run).count()
+            distinct += cuts.where((F.col("_run") == self.run) & ~F.col("_sweep")).count()
         delivered = tally.changes + tally.tombstones - absorbed + tally.fences
         return replace(
             counts,
@@ -226,12 +301,13 @@ def _receipt(text: str) -> TableReceipt:
 def _tallied() -> list[Column]:
     kind = F.col("_class")
     of = {
-        "changes": kind == decode.CHANGE,
-        "fences": kind == decode.FENCE,
-        "tombstones": kind == decode.TOMBSTONE,
-        "control": kind == decode.CONTROL,
-        "quarantined": kind == decode.QUARANTINED,
-        "moves": (kind == decode.CHANGE) & (F.col("_kind") == "move"),
+        "changes": kind == verdict.CHANGE,
+        "fences": kind == verdict.FENCE,
+        "tombstones": kind == verdict.TOMBSTONE,
+        "control": kind == verdict.CONTROL,
+        "quarantined": kind == verdict.QUARANTINED,
+        "moves": (kind == verdict.CHANGE) & (F.col("_kind") == "move"),
+        "reads": F.col("_emitted").isNotNull(),
     }
     return [
         F.count(F.lit(1)).alias("landed"),

@@ -209,26 +209,27 @@ def _is_base64(cell: Column) -> Column:
 
 
 def _prepare_base64(cell: Column, of: ColumnType) -> Column:
-    """Bytes; of a decimal `x` and its digits in hexadecimal, or the JSON number that it is."""
+    """Bytes; of a decimal their hexadecimal digits, or `n` and the JSON number that it is."""
     data = F.unbase64(cell)
     if of.kind is Kind.BINARY:
         return F.when(_is_base64(cell), data)
-    number = _unmarked(cell)
-    return F.when(_is_base64(cell), F.concat(F.lit("x"), F.hex(data))).otherwise(
-        _when_matched(spelling.NUMBER, number, number)
+    number = F.concat(F.lit("n"), _unmarked(cell))
+    return F.when(_is_base64(cell), F.hex(data)).otherwise(
+        _when_matched(f"n(?:{spelling.NUMBER})", number, number)
     )
 
 
 def _base64(prepared: Column, of: ColumnType) -> Column:
     if of.kind is Kind.BINARY:
         return prepared
-    digits = F.substring(prepared, 2, 2**31 - 1)
+    number = F.substring(prepared, 2, 2**31 - 1)
     if of.kind is Kind.DECIMAL:
-        exact = F.concat(_fixed(digits, of), F.lit(f"E-{of.scale}")).try_cast(of.spark)
-        return F.when(prepared.startswith("x"), exact).otherwise(_number(prepared, of))
-    from_bytes = _once(digits, lambda d: _written(d, F.lit(of.scale)))
-    from_number = _once(prepared, lambda number: _padded(number, max(of.scale, 0)))
-    return F.when(prepared.startswith("x"), from_bytes).otherwise(from_number)
+        from_bytes = F.concat(_fixed(prepared, of), F.lit(f"E-{of.scale}")).try_cast(of.spark)
+        from_number = _number(number, of)
+    else:
+        from_bytes = _written(prepared, F.lit(of.scale))
+        from_number = _padded(number, max(of.scale, 0))
+    return F.when(prepared.startswith("n"), from_number).otherwise(from_bytes)
 
 
 def _number(cell: Column, of: ColumnType) -> Column:
@@ -243,71 +244,68 @@ def _fraction_digits(number: Column) -> Column:
 
 
 def _is_negative(digits: Column) -> Column:
-    return F.substring(digits, 1, 1) >= "8"
+    """Of a two's complement in hexadecimal: its first bit."""
+    return digits >= "8"
 
 
-def _magnitude_digits(digits: Column) -> Column:
-    """Two's complement in hexadecimal: the magnitude, of a negative number one less."""
-    inverted = F.translate(digits, "0123456789ABCDEF", "FEDCBA9876543210")
-    return F.when(_is_negative(digits), inverted).otherwise(digits)
+def _extended(digits: Column, length: int) -> Column:
+    return F.lpad(digits, length, F.when(_is_negative(digits), "F").otherwise("0"))
 
 
 def _fixed(digits: Column, of: ColumnType) -> Column:
-    """The whole number of a two's complement in hexadecimal as text; NULL where it is too long.
+    """A two's complement in hexadecimal as a whole number in text; NULL where it is too long.
 
-    Of up to 18 digits one integer of 64 bits, of up to 38 two. The sign is put before it as text:
-    Spark's unary minus rounds wide decimals.
+    Of up to 18 digits it is one integer of 64 bits, of up to 38 two.
     """
-    magnitude, negative = _magnitude_digits(digits), _is_negative(digits)
-    one = F.when(negative, 1).otherwise(0)
     if of.precision <= 18:
-        limit, value = _HEX_OF_A_LONG, _unsigned_long(magnitude) + one
-    else:
-        limit, value = _HEX_OF_38_DIGITS, _wide(magnitude, one)
-    sign = F.when(negative, "-").otherwise("")
-    return F.when(F.length(digits).between(1, limit), F.concat(sign, value.cast("string")))
+        return F.when(F.length(digits).between(1, _HEX_OF_A_LONG), _short(digits))
+    filled = _extended(digits, _HEX_OF_38_DIGITS)
+    high = F.conv(F.left(filled, F.lit(_HEX_OF_A_LONG)), 16, -10).cast("decimal(20,0)")
+    low = F.conv(F.right(filled, F.lit(_HEX_OF_A_LONG)), 16, 10).cast("decimal(20,0)")
+    number = F.try_add(F.try_multiply(high, F.lit(_TWO_64)), low)
+    return F.when(F.length(digits).between(1, _HEX_OF_38_DIGITS), number.cast("string"))
 
 
-def _wide(magnitude: Column, one: Column) -> Column:
-    filled = F.lpad(magnitude, _HEX_OF_38_DIGITS, "0")
-    high, low = (
-        _unsigned_long(F.substring(filled, start, _HEX_OF_A_LONG))
-        for start in (1, 1 + _HEX_OF_A_LONG)
-    )
-    return F.try_add(F.try_multiply(high, F.lit(_TWO_64)), low + one)
-
-
-def _unsigned_long(digits: Column) -> Column:
-    return F.conv(digits, 16, 10).cast("decimal(20,0)")
+def _short(digits: Column) -> Column:
+    """Up to 64 bits; a negative base means that the highest bit is a sign."""
+    return F.conv(_extended(digits, _HEX_OF_A_LONG), 16, -10)
 
 
 def _written(digits: Column, scale: Column) -> Column:
     """The exact text of a two's complement of any length; `scale` counts its fraction digits."""
+    whole = F.when(F.length(digits) <= _HEX_OF_A_LONG, _short(digits)).otherwise(_long(digits))
+    return F.when(F.length(digits) > 0, _once(whole, lambda number: _pointed(number, scale)))
+
+
+def _long(digits: Column) -> Column:
+    """A two's complement of any length as a whole number in text; no number type holds it.
+
+    A negative number is its inverted digits plus one.
+    """
     negative = _is_negative(digits)
-    one = F.when(negative, 1).otherwise(0)
-    magnitude = _magnitude_digits(digits)
-    short = (_unsigned_long(magnitude) + one).cast("string")
-    value = F.when(F.length(digits) <= _HEX_OF_A_LONG, short).otherwise(_long(magnitude, one))
-    return F.when(F.length(digits) > 0, _pointed(negative, value, scale))
-
-
-def _long(magnitude: Column, one: Column) -> Column:
-    """Hexadecimal of any length plus one or zero, in decimal digits; no number type holds it."""
-    length = F.ceil(F.length(magnitude) / _HEX_OF_A_LIMB).cast("int") * _HEX_OF_A_LIMB
+    inverted = F.translate(digits, "0123456789ABCDEF", "FEDCBA9876543210")
+    length = F.ceil(F.length(digits) / _HEX_OF_A_LIMB).cast("int") * _HEX_OF_A_LIMB
+    filled = F.lpad(F.when(negative, inverted).otherwise(digits), length, F.lit("0"))
     limbs = F.transform(
-        F.regexp_extract_all(F.lpad(magnitude, length, "0"), F.lit(f"(.{{{_HEX_OF_A_LIMB}}})")),
+        F.regexp_extract_all(filled, F.lit(f"(.{{{_HEX_OF_A_LIMB}}})")),
         lambda limb: F.conv(limb, 16, 10).cast("bigint"),
     )
     places = F.aggregate(limbs, F.array().cast("array<bigint>"), _taken_up)
-    carried = F.aggregate(
+    one = F.when(negative, 1).otherwise(0).cast("bigint")
+    start = F.struct(one.alias("carry"), F.array().cast("array<string>").alias("done"))
+    texts = F.aggregate(
         places,
-        F.struct(one.cast("bigint").alias("carry"), F.array().cast("array<string>").alias("done")),
+        start,
         _carried,
         lambda end: F.concat(F.array(end["carry"].cast("string")), end["done"]),
     )
-    return F.coalesce(
-        F.nullif(F.ltrim(F.array_join(carried, ""), F.lit("0")), F.lit("")), F.lit("0")
-    )
+    magnitude = _without_zeros(F.array_join(texts, ""))
+    return F.concat(F.when(negative, "-").otherwise(""), magnitude)
+
+
+def _without_zeros(digits: Column) -> Column:
+    """The digits of a whole number without the zeros before it."""
+    return F.regexp_replace(digits, "^0+(?=[0-9])", "")
 
 
 def _taken_up(places: Column, limb: Column) -> Column:
@@ -334,16 +332,16 @@ def _carried(state: Column, place: Column) -> Column:
     )
 
 
-def _pointed(negative: Column, magnitude: Column, scale: Column) -> Column:
-    """Sign, digits and decimal point; zeros where the scale is negative."""
-    sign = F.when(negative, "-").otherwise("")
+def _pointed(number: Column, scale: Column) -> Column:
+    """A whole number in text with its decimal point; with zeros where the scale is negative."""
+    magnitude = F.ltrim(number, F.lit("-"))
+    sign = F.when(number.startswith("-"), "-").otherwise("")
     padded = F.lpad(magnitude, F.greatest(F.length(magnitude), scale + 1), F.lit("0"))
-    whole = padded.substr(F.lit(1), F.length(padded) - scale)
-    fraction = padded.substr(F.length(padded) - scale + 1, scale)
+    point = F.greatest(F.length(magnitude) - scale, F.lit(1)) + 1
     return (
-        F.when(scale > 0, F.concat(sign, whole, F.lit("."), fraction))
-        .when((scale == 0) | (magnitude == "0"), F.concat(sign, magnitude))
-        .otherwise(F.concat(sign, magnitude, F.repeat(F.lit("0"), -scale)))
+        F.when(scale > 0, F.concat(sign, F.overlay(padded, F.lit("."), point, F.lit(0))))
+        .when((scale == 0) | (number == "0"), number)
+        .otherwise(F.concat(number, F.repeat(F.lit("0"), -scale)))
     )
 
 
@@ -351,10 +349,10 @@ def _padded(number: Column, places: int) -> Column:
     """A JSON number as text with that many fraction digits; NULL where it has more."""
     zeros = F.lit(places) - _fraction_digits(number)
     mantissa = F.translate(F.regexp_extract(number, "([0-9.]+)", 1), ".", "")
-    digits = F.ltrim(F.concat(mantissa, F.repeat(F.lit("0"), zeros)), F.lit("0"))
-    magnitude = F.coalesce(F.nullif(digits, F.lit("")), F.lit("0"))
-    negative = number.startswith("-") & (magnitude != "0")
-    return F.when(zeros >= 0, _pointed(negative, magnitude, F.lit(places)))
+    digits = _without_zeros(F.concat(mantissa, F.repeat(F.lit("0"), zeros)))
+    sign = F.when(number.rlike("^-[0.]*[1-9]"), "-").otherwise("")
+    whole = F.concat(sign, digits)
+    return F.when(zeros >= 0, _once(whole, lambda text: _pointed(text, F.lit(places))))
 
 
 def _prepare_variable_scale(cell: Column, of: ColumnType) -> Column:
@@ -376,8 +374,7 @@ def _variable_scale(prepared: Column, of: ColumnType) -> Column:
     """Exact text without the zeros that end a fraction: equal numbers have one text, as keys."""
     del of
     written = _written(prepared["digits"], prepared["scale"])
-    shortest = F.regexp_replace(written, r"\.?0+\z", "")
-    return F.when(prepared["scale"] > 0, shortest).otherwise(written)
+    return F.regexp_replace(written, r"(\.[0-9]*[1-9])0+\z|\.0+\z", "$1")
 
 
 def _prepare_bits(cell: Column, of: ColumnType) -> Column:

@@ -2,18 +2,25 @@
 
 from abc import ABC, abstractmethod
 from decimal import Decimal
+from functools import reduce
 from typing import ClassVar
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from strandline.connectors import Connector as Rules
 from strandline.version import TimeQuality
+
+_NUMBERED = 307  # Debezium 3.7: since then `total_order` survives restarts
 
 
 class Connector(ABC):
-    """One connector's meaning of `source` in columns; every field of `source` is text."""
+    """One connector's meaning of `source` in columns; every field of `source` is text.
 
-    names: ClassVar[tuple[str, ...]]
+    `rules` is its twin in the core, whose habits (`shifts`, `shares`, …) hold here as well.
+    """
+
+    rules: ClassVar[Rules]
     fields: ClassVar[tuple[str, ...]]  # the fields of `source` that are read, besides the common
 
     @abstractmethod
@@ -40,15 +47,68 @@ class Connector(ABC):
     def tx_id(self, source: Column) -> Column:
         """The transaction."""
 
+    def micros(self, source: Column) -> Column:
+        """The source's time in microseconds since the epoch."""
+        return F.coalesce(whole(source["ts_us"]), thousandfold(source["ts_ms"]))
+
+    def ordinal(self, source: Column, transaction: Column) -> Column:
+        """A number that tells changes of equal position apart, where it survives restarts."""
+        numbered = release(source) >= _NUMBERED
+        return F.when(numbered, known(transaction["total_order"]))
+
+    def scope(self, source: Column) -> Column:
+        """The physical table, which a truncate is of."""
+        parts = [known(source[part]) for part in ("db", "schema", "table")]
+        return F.when(parts[-1].isNotNull(), F.concat_ws(".", *parts))
+
+    def in_flight(self, source: Column) -> Column:
+        """True where the position is not that of the commit."""
+        del source
+        return F.lit(False)
+
+    def is_wrapped(self, cells: list[Column]) -> Column | None:
+        """Whether a row's cells are documents around their values; None: they never are."""
+        del cells
+        return None
+
+
+def known(value: Column) -> Column:
+    """A field of the envelope; NULL where it is empty."""
+    return F.nullif(value, F.lit(""))
+
+
+def whole(value: Column) -> Column:
+    """A field that should be a 64-bit integer; NULL where it is none."""
+    return F.when(value.rlike(r"^-?[0-9]+$"), value.try_cast("bigint"))
+
+
+def thousandfold(value: Column) -> Column:
+    """Milliseconds as microseconds; NULL where those are absurd."""
+    millis = whole(value)
+    return F.when(millis.between(-(1 << 53), 1 << 53), millis * 1000)
+
+
+def release(source: Column) -> Column:
+    """Debezium's version as a number, 3.7 as 307; 0 where it is not said."""
+    parts = F.split(source["version"], "\\.")
+    number = whole(F.get(parts, F.lit(0))) * 100 + whole(F.get(parts, F.lit(1)))
+    return F.coalesce(number, F.lit(0))
+
 
 def hexadecimal(value: Column, digits: int) -> Column:
     """Decimal text as unsigned hexadecimal of that width; NULL where it is none or does not fit."""
     largest = (1 << (4 * digits)) - 1
-    shaped = value.rlike(rf"^\d{{1,{len(str(largest))}}}$")
-    fits = shaped & (value.try_cast("decimal(20,0)") <= F.lit(Decimal(largest)))
+    shaped = value.rlike(rf"^[0-9]{{1,{2 * digits}}}$")
+    fits = shaped & (value.try_cast("decimal(38,0)") <= F.lit(Decimal(largest)))
     return F.when(fits, F.lpad(F.lower(F.conv(value, 10, 16)), digits, "0"))
 
 
 def quality(value: TimeQuality) -> Column:
     """A quality as a literal."""
     return F.lit(value.value)
+
+
+def joined(separator: str, parts: list[Column]) -> Column:
+    """Parts as one text; NULL ones are the word None, as the core writes them."""
+    texts = (F.coalesce(part.cast("string"), F.lit("None")) for part in parts)
+    return reduce(lambda a, b: F.concat(a, F.lit(separator), b), texts)

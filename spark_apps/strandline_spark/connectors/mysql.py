@@ -3,34 +3,37 @@
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from strandline.connectors import CONNECTORS
 from strandline.version import TimeQuality
-from strandline_spark.connectors.connector import Connector, hexadecimal, quality
+from strandline_spark.connectors.connector import Connector, hexadecimal, joined, known, quality
 
 
 class MySQL(Connector):
     """See the module."""
 
-    names = ("mysql", "mariadb")
-    fields = ("file", "pos", "row", "gtid", "connector")
+    rules = CONNECTORS["mysql"]
+    fields = ("file", "pos", "row", "gtid")
 
     def major(self, source: Column) -> Column:
-        number = F.regexp_extract(source["file"], r"(\d+)\D*$", 1)
+        number = F.regexp_extract(source["file"], r"([0-9]+)[^0-9]*$", 1)
         return F.concat(hexadecimal(number, 8), hexadecimal(source["pos"], 16))
 
     def position(self, source: Column) -> Column:
         return F.concat_ws(":", source["file"], source["pos"])
 
     def link(self, source: Column) -> Column:
-        return F.concat_ws(":", source["file"], source["pos"], source["row"])
+        return joined(":", [source["file"], source["pos"], source["row"]])
 
     def identity(self, source: Column) -> tuple[Column, ...]:
         return (source["file"], source["pos"], source["row"])
 
     def quality(self, source: Column) -> Column:
         exact = (
-            (source["connector"] == "mysql") & (source["gtid"] != "") & source["ts_us"].isNotNull()
+            (source["connector"] == "mysql")
+            & known(source["gtid"]).isNotNull()
+            & source["ts_us"].isNotNull()
         )
         return F.when(exact, quality(TimeQuality.COMMIT)).otherwise(quality(TimeQuality.STATEMENT))
 
     def tx_id(self, source: Column) -> Column:
-        return source["gtid"]
+        return known(source["gtid"])

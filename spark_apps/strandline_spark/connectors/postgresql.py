@@ -3,14 +3,15 @@
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from strandline.connectors import CONNECTORS
 from strandline.version import TimeQuality
-from strandline_spark.connectors.connector import Connector, hexadecimal, quality
+from strandline_spark.connectors.connector import Connector, hexadecimal, joined, known, quality
 
 
 class PostgreSQL(Connector):
     """See the module."""
 
-    names = ("postgresql",)
+    rules = CONNECTORS["postgresql"]
     fields = ("sequence", "lsn", "txId")
 
     def major(self, source: Column) -> Column:
@@ -21,7 +22,7 @@ class PostgreSQL(Connector):
         return F.concat_ws("/", *_sequence(source))
 
     def link(self, source: Column) -> Column:
-        return F.concat_ws(":", source["txId"], _sequence(source)[1])
+        return joined(":", [known(source["txId"]), _sequence(source)[1]])
 
     def identity(self, source: Column) -> tuple[Column, ...]:
         return (_sequence(source)[1], source["txId"])
@@ -31,13 +32,21 @@ class PostgreSQL(Connector):
         return quality(TimeQuality.COMMIT)
 
     def tx_id(self, source: Column) -> Column:
-        return source["txId"]
+        return known(source["txId"])
+
+    def in_flight(self, source: Column) -> Column:
+        return _pair(source)[0].isNull()
+
+
+def _pair(source: Column) -> tuple[Column, Column]:
+    pair = F.split(F.translate(source["sequence"], '[]" ', ""), ",")
+    return _number(F.get(pair, F.lit(0))), _number(F.get(pair, F.lit(1)))
 
 
 def _sequence(source: Column) -> tuple[Column, Column]:
-    pair = F.split(F.translate(source["sequence"], '[]" ', ""), ",")
-    lsn = F.coalesce(_number(F.get(pair, F.lit(1))), source["lsn"])
-    return F.coalesce(_number(F.get(pair, F.lit(0))), lsn), lsn
+    commit, last = _pair(source)
+    lsn = F.coalesce(last, source["lsn"])
+    return F.coalesce(commit, lsn), lsn
 
 
 def _number(element: Column) -> Column:

@@ -1,0 +1,75 @@
+"""BMDBDB and YugabyteDB in columns; the rules are in `strandline.connectors.yugabytedb`."""
+
+from functools import reduce
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from strandline.connectors import CONNECTORS
+from strandline.version import TimeQuality
+from strandline_spark.connectors.connector import Connector, hexadecimal, known, quality, whole
+from strandline_spark.connectors.postgresql import PostgreSQL
+
+_LSN = r"^([0-9]+):([0-9]+):[^:]*:[^:]*:[^:]*$"
+_CELL = r'^\{\s*"(value|set)"\s*:'
+_LOGICAL_BITS = 12
+
+
+class YugabyteDB(Connector):
+    """See the module."""
+
+    rules = CONNECTORS["yugabytedb"]
+    fields = ("lsn", "commit_time", "tablet_id", "txId", "sequence")
+
+    def major(self, source: Column) -> Column:
+        commit = known(source["commit_time"])
+        own = F.concat(hexadecimal(_part(source, 1), 16), hexadecimal(_part(source, 2), 16))
+        grpc = F.when(commit.isNotNull(), hexadecimal(commit, 16)).otherwise(own)
+        return F.when(_is_grpc(source), grpc).otherwise(_LOGICAL.major(source))
+
+    def position(self, source: Column) -> Column:
+        return F.when(_is_grpc(source), source["lsn"]).otherwise(_LOGICAL.position(source))
+
+    def link(self, source: Column) -> Column:
+        place = F.concat_ws(":", _part(source, 1), _part(source, 2))
+        grpc = F.coalesce(known(source["commit_time"]), known(source["txId"]), place)
+        return F.when(_is_grpc(source), grpc).otherwise(_LOGICAL.link(source))
+
+    def identity(self, source: Column) -> tuple[Column, ...]:
+        return tuple(known(source[name]) for name in ("lsn", "commit_time", "tablet_id", "txId"))
+
+    def micros(self, source: Column) -> Column:
+        hybrid = whole(source["commit_time"])
+        return F.when(hybrid > 0, F.shiftright(hybrid, _LOGICAL_BITS)).otherwise(
+            super().micros(source)
+        )
+
+    def quality(self, source: Column) -> Column:
+        del source
+        return quality(TimeQuality.COMMIT)
+
+    def tx_id(self, source: Column) -> Column:
+        return known(source["txId"])
+
+    def scope(self, source: Column) -> Column:
+        table, tablet = super().scope(source), known(source["tablet_id"])
+        own = known(source["commit_time"]).isNull() & tablet.isNotNull()
+        return F.when(own, F.concat(table, F.lit("@"), tablet)).otherwise(table)
+
+    def is_wrapped(self, cells: list[Column]) -> Column:
+        return reduce(
+            lambda a, b: a | b,
+            (F.coalesce(cell.rlike(_CELL), F.lit(False)) for cell in cells),
+            F.lit(False),
+        )
+
+
+_LOGICAL = PostgreSQL()
+
+
+def _is_grpc(source: Column) -> Column:
+    return F.coalesce(source["lsn"].contains(":"), F.lit(False))
+
+
+def _part(source: Column, number: int) -> Column:
+    return F.regexp_extract(source["lsn"], _LSN, number)

@@ -1,0 +1,96 @@
+"""What a source's control topics tell, kept: DDL events, and notices about snapshots.
+
+They are metadata, a few per table; the core reads them, on the driver, for both engines alike.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from strandline import notification, schema_history
+from strandline.change import Control
+from strandline.connectors import Connector
+from strandline.interpreter.decode import Decoder
+from strandline.lake import SourceLake
+from strandline.manifest import Manifest
+from strandline.notification import Snapshot
+from strandline.record import Coordinates, Record
+from strandline.types import ColumnType
+from strandline_spark import delta, landing
+
+EVENTS = (
+    "topic STRING, topic_id STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, "
+    "value BINARY, run INT"
+)
+_TELLING = ('"aggregate_type"', '"tableChanges"')
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is known after a run: column types by table, complete snapshots, of which some are new.
+
+    `records` counts the control records of the run.
+    """
+
+    records: int
+    columns: Mapping[str, Mapping[str, ColumnType]]
+    snapshots: Sequence[Snapshot]
+    fresh: Sequence[Snapshot]
+
+
+def told(spark: SparkSession, manifest: Manifest, connector: Connector) -> Told:
+    """Reads the run's control records and keeps those that tell something."""
+    lake = SourceLake(manifest.lake, manifest.source)
+    count = 0
+    if manifest.control:
+        landed = landing.records(spark, lake.landing, manifest.landing_version, manifest.control)
+        text = F.col("value").cast("string")
+        tells = F.contains(text, F.lit(_TELLING[0])) | F.contains(text, F.lit(_TELLING[1]))
+        found = landed.agg(F.count("*").alias("all"), F.count_if(tells).alias("telling")).first()
+        count = found["all"]
+        if found["telling"]:
+            _keep(landed.where(tells), lake.control, manifest.number)
+    if not delta.exists(spark, lake.control):
+        return Told(count, {}, (), ())
+    events = delta.read(spark, lake.control).where(F.col("run") <= manifest.number)
+    before = events.where(F.col("run") < manifest.number)
+    snapshots = _snapshots(_records(events))
+    earlier = _snapshots(_records(before))
+    changes = (
+        schema_history.schema_change(record.at, outcome.payload)
+        for record, outcome in _told(_records(events))
+    )
+    columns = schema_history.column_types((c for c in changes if c is not None), connector)
+    return Told(count, columns, snapshots, [s for s in snapshots if s not in earlier])
+
+
+def _keep(telling: DataFrame, path: str, run: int) -> None:
+    spark = telling.sparkSession
+    delta.create(spark, path, StructType.fromDDL(EVENTS), [], {})
+    names = ("topic", "topic_id", "partition", "offset", "timestamp", "value")
+    delta.append(telling.select(*names, F.lit(run).alias("run")), path, run)
+
+
+def _records(events: DataFrame) -> list[Record]:
+    ordered = events.orderBy("topic", "partition", "offset").select(
+        "topic", "partition", "offset", "value"
+    )
+    return [
+        Record(
+            Coordinates(row["topic"], row["partition"], row["offset"]), 0, None, bytes(row["value"])
+        )
+        for row in ordered.toLocalIterator()
+    ]
+
+
+def _told(records: Iterable[Record]) -> list[tuple[Record, Control]]:
+    outcomes = ((record, Decoder().decode(record)) for record in records)
+    return [(record, outcome) for record, outcome in outcomes if isinstance(outcome, Control)]
+
+
+def _snapshots(records: Iterable[Record]) -> list[Snapshot]:
+    notices = (notification.notice(outcome.payload) for _, outcome in _told(records))
+    return notification.completed(n for n in notices if n is not None)

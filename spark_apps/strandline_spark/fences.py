@@ -1,0 +1,79 @@
+"""Fences in columns: truncates, and the sweeps of complete snapshots (`interpreter.sweep`)."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from strandline.change import Op
+from strandline.notification import Snapshot
+from strandline_spark.changes import META
+from strandline_spark.distinct import at, major
+
+SWEEP = "sweep"
+_FENCE = "struct<_seq: string, _scope: string, _sweep: boolean, _time: timestamp>"
+
+
+def fenced(rows: DataFrame, fences: DataFrame | None) -> DataFrame:
+    """Adds `_fence`, the first fence of its table after each row, and `_cut_here`.
+
+    There are few: they travel as one array. `_cut_here` says that a truncate stands at the row's
+    own position.
+    """
+    if fences is None:
+        nothing = F.lit(None).cast(_FENCE)
+        return rows.withColumns({"_fence": nothing, "_cut_here": F.lit(False)})
+    fence = F.struct("_seq", "_scope", "_sweep", "_time")
+    together = rows.crossJoin(
+        F.broadcast(fences.agg(F.sort_array(F.collect_list(fence)).alias("_fences")))
+    )
+    key = Window.partitionBy("_key")
+    read = F.when(F.col("_emitted").isNotNull(), major(F.col("_seq")))
+    scoped = together.withColumns(
+        {"_of": F.max("_scope").over(key), "_reads": F.collect_set(read).over(key)}
+    )
+    own = scoped.withColumn("_own", F.filter("_fences", _concerns))
+    return own.withColumns(
+        {
+            "_fence": F.get(F.filter("_own", lambda f: f["_seq"] > F.col("_seq")), F.lit(0)),
+            "_cut_here": F.exists(
+                "_own", lambda f: ~f["_sweep"] & (major(f["_seq"]) == major(F.col("_seq")))
+            ),
+        }
+    ).drop("_fences", "_of", "_reads", "_own")
+
+
+def _concerns(fence: Column) -> Column:
+    """A fence of the key's table that does not spare the key because its snapshot read it."""
+    scope = fence["_scope"].isNull() | F.col("_of").isNull() | (fence["_scope"] == F.col("_of"))
+    spared = fence["_sweep"] & F.array_contains("_reads", major(fence["_seq"]))
+    return scope & ~spared
+
+
+def sweeps(changes: DataFrame, snapshots: Sequence[Snapshot], run: int) -> DataFrame:
+    """The fences of complete snapshots that read rows of this table, as rows of its changes."""
+    spans = [F.col("_emitted").between(s.started, s.completed) for s in snapshots]
+    number = F.lit(None).cast("int")
+    for place, span in enumerate(spans):
+        number = F.when(span, place).otherwise(number)
+    reads = changes.where(F.col("_emitted").isNotNull() & (F.col("_op") == Op.READ.value))
+    earliest = F.struct(major(F.col("_seq")), "_offset", "_partition")
+    first = F.min_by(F.struct(*META), earliest).alias("first")
+    found = (
+        reads.withColumn("_snapshot", number)
+        .where(F.col("_snapshot").isNotNull())
+        .groupBy("_snapshot", "_scope")
+        .agg(first)
+        .select("first.*")
+    )
+    nothing = {name: F.lit(None).cast("string") for name in ("_key", "_link")}
+    return found.withColumns(
+        {
+            **nothing,
+            "_op": F.lit(SWEEP),
+            "_kind": F.lit("fence"),
+            "_seq": at(major(F.col("_seq")), F.lit(0)),
+            "_emitted": F.lit(None).cast("bigint"),
+            "_run": F.lit(run),
+        }
+    )

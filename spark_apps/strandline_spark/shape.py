@@ -1,0 +1,142 @@
+"""The shape of a batch: which columns a table has there, and of which types, by schema.
+
+Schemas are metadata, read on the driver: embedded ones first, then the table's contract, then the
+source's schema history, then what the values themselves show.
+"""
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from strandline import connect, flattened, schema_history, widening
+from strandline.connectors import Connector
+from strandline.rules import TableRules
+from strandline.types import ColumnType, from_connect
+from strandline_spark import inference
+from strandline_spark.documents import SchemaPair
+
+Types = Mapping[str, ColumnType]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a table besides its records.
+
+    `stored` are the columns that its changes have already, `tables` what the schema history says.
+    """
+
+    topic: str
+    rules: TableRules
+    stored: Types
+    tables: Mapping[str, Types]
+
+    def declared(self, scope: str | None = None) -> dict[str, ColumnType]:
+        """The column types of records without schema, as far as somebody declared them."""
+        history = schema_history.of_topic(self.tables, self.topic, scope)
+        return {**history, **self.rules.contract}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`columns` maps each business column to its type by schema, `keys` likewise each schema's key.
+
+    `targets` are the types that the columns are stored in.
+    """
+
+    columns: Mapping[str, Mapping[int, ColumnType]]
+    keys: Mapping[int, Types]
+    targets: Types
+
+    @property
+    def names(self) -> list[str]:
+        """The business columns in the order of their first appearance."""
+        return list(self.columns)
+
+
+def shape(
+    records: DataFrame, schemas: Mapping[int, SchemaPair], connector: Connector, known: Known
+) -> Shape:
+    """What the batch's schemas, or else its values, say of the table.
+
+    Raises `Terminal` where a column's types have nothing in common.
+    """
+    rows = {number: _row_types(pair, connector) for number, pair in schemas.items() if pair.value}
+    keys = {number: _key_types(pair, connector) for number, pair in schemas.items() if pair.key}
+    bare = {number: pair for number, pair in schemas.items() if not (pair.value and pair.key)}
+    shown: dict[str, ColumnType] = {}
+    if bare:
+        shown, shown_key, scope = _shown(records.where(F.col("schema_id").isin(*bare)))
+        declared = known.declared(scope)
+        for number, pair in bare.items():
+            if pair.key is None:
+                keys[number] = {name: declared.get(name, of) for name, of in shown_key.items()}
+            if pair.value is None:
+                rows[number] = {**declared, **{n: t for n, t in shown.items() if n not in declared}}
+    columns = _by_column(rows, shown)
+    targets = {name: _target(name, types, known) for name, types in columns.items()}
+    return Shape(columns, keys, targets)
+
+
+def _by_column(
+    rows: Mapping[int, Types], shown: Container[str]
+) -> dict[str, dict[int, ColumnType]]:
+    """Declared columns as they appeared, then those that only values showed, which come by name."""
+    columns: dict[str, dict[int, ColumnType]] = {}
+    for number, types in rows.items():
+        for name, of in types.items():
+            columns.setdefault(name, {})[number] = of
+    return dict(sorted(columns.items(), key=lambda column: column[0] in shown))
+
+
+def _target(name: str, types: Mapping[int, ColumnType], known: Known) -> ColumnType:
+    of = widening.common(name, types.values())
+    stored = known.stored.get(name)
+    if stored is None:
+        return of
+    wider = widening.common(name, (stored, of))
+    return replace(of, kind=wider.kind, precision=wider.precision, scale=wider.scale)
+
+
+def _row_types(pair: SchemaPair, connector: Connector) -> dict[str, ColumnType]:
+    schema = flattened.row_schema(pair.value) if pair.flat else pair.value
+    return _types(connect.row_fields(schema), connector)
+
+
+def _key_types(pair: SchemaPair, connector: Connector) -> dict[str, ColumnType]:
+    return _types(connect.fields(pair.key), connector)
+
+
+def _types(
+    fields: Mapping[str, Mapping[str, object]], connector: Connector
+) -> dict[str, ColumnType]:
+    return {
+        name: from_connect(dict(connector.unwrap_schema(field))) for name, field in fields.items()
+    }
+
+
+def _shown(
+    records: DataFrame,
+) -> tuple[dict[str, ColumnType], dict[str, ColumnType], str | None]:
+    """What the values of records without schema show: columns, key columns, physical table."""
+    payload = F.col("value_payload")
+    row = F.when(F.col("marked"), payload).otherwise(F.get_json_object(payload, "$.after"))
+    keys = F.when(F.col("key_schema").isNull(), F.col("key_payload"))
+    found = inference.shown(
+        records, {"row": F.when(F.col("value_schema").isNull(), row), "key": keys}
+    )
+    columns = {n: of for n, of in found["row"].items() if not n.startswith(flattened.PREFIX)}
+    first = records.agg(
+        F.first(F.when(F.col("value_schema").isNull(), _scope(payload)), ignorenulls=True),
+        F.first(F.json_object_keys(keys), ignorenulls=True),
+    ).first()
+    # A key's columns have an order, which is that of its document.
+    named = {name: found["key"][name] for name in first[1] or () if name in found["key"]}
+    return columns, named, first[0]
+
+
+def _scope(payload: Column) -> Column:
+    parts = (F.get_json_object(payload, f"$.source.{part}") for part in ("db", "schema", "table"))
+    named = F.get_json_object(payload, "$.source.table").isNotNull()
+    return F.when(named, F.concat_ws(".", *(F.nullif(part, F.lit("")) for part in parts)))

@@ -1,0 +1,151 @@
+"""What a record is, and why it cannot be decoded: `_class`, `_reason`, `_detail` in columns.
+
+Reasons and sentences are those of `strandline.interpreter.decode`, tried in its order.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from strandline.change import Op
+from strandline.interpreter.decode import NEW_KEY, OLD_KEY
+
+CHANGE, FENCE, TOMBSTONE = "change", "fence", "tombstone"
+CONTROL, QUARANTINED = "control", "quarantined"
+
+_SENTENCES = {
+    "invalid_utf8": "the record is not UTF-8",
+    "invalid_json": "the record is not JSON",
+    "not_an_envelope": "the value is no change event: it has no field 'op'",
+    "no_source": "the envelope has no 'source'",
+    "no_key": "the record has no key: a table needs a primary key or message.key.columns",
+    "bad_header": "the header of the key move holds no key",
+    "no_position": "the source has no usable position",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a verdict is based on besides the parsed record.
+
+    `connector` are the names that `source.connector` may say, `positioned` whether the records have
+    positions, `cells` per column whether its cell is unfit and the name of its type.
+    """
+
+    connector: Sequence[str]
+    positioned: bool
+    control: Sequence[str]
+    cells: Mapping[str, tuple[Column, str]]
+
+
+def judge(rows: DataFrame, by: Judged) -> DataFrame:
+    """Adds `_reason`, `_class` and `_detail`."""
+    unfit = {name: f"unfit:{name}" for name in by.cells}
+    return (
+        rows.withColumns({unfit[name]: is_unfit for name, (is_unfit, _) in by.cells.items()})
+        .withColumns({"_reason": _reason(by, [F.col(name) for name in unfit.values()])})
+        .withColumns({"_class": _class(), "_detail": _detail(by, unfit)})
+    )
+
+
+def _reason(by: Judged, unfit: Sequence[Column]) -> Column:
+    op, v, broken = F.col("_op"), F.col("v"), F.col("_broken")
+    has_op = v["op"].isNotNull()
+    named = F.coalesce(F.nullif(F.col("v.source.connector"), F.lit("")), F.lit(by.connector[0]))
+    row = op.isin("c", "u", "r", "d")
+    image = op.isin("c", "u", "r")
+    unplaced = F.col("_major").isNull()
+    value_reason = (
+        F.when(~F.is_valid_utf8("value_text"), "invalid_utf8")
+        .when(broken, _broken_reason())
+        .when(~has_op & ~_is_control(by.control), "not_an_envelope")
+        .when(~has_op | (op == "m"), F.lit(None))
+        .when(~op.isin(*(each.value for each in Op)), "unknown_op")
+        .when(v["source"].isNull(), "no_source")
+        .when(~named.isin(*by.connector), "unknown_connector")
+        .when((op == "t") & unplaced, "no_position")
+        .when(image & v["after"].isNull(), "no_image")
+        .when(row, _key_reason())
+    )
+    row_reason = (
+        F.when(image & any_of(unfit), "bad_value")
+        .when(unplaced, "no_position")
+        .when(_bad_header(NEW_KEY, "_moved_to", "d"), "bad_header")
+        .when(_bad_header(OLD_KEY, "_moved_from", "c"), "bad_header")
+    )
+    gone = F.coalesce(_key_reason(), F.when(_bad_header(NEW_KEY, "_moved_to", op), "bad_header"))
+    return F.when(op == Op.TOMBSTONE.value, gone).otherwise(
+        F.coalesce(value_reason, F.when(row & has_op & ~broken, row_reason))
+    )
+
+
+def _broken_reason() -> Column:
+    """Not JSON at all, or JSON whose parts are of another form than an envelope's."""
+    parts = F.col("loose.parts")
+    return (
+        F.when(~F.col("loose.valid"), "invalid_json")
+        .when(parts["_corrupt"].isNotNull() | parts["op"].isNull(), "not_an_envelope")
+        .when(~parts["op"].isin(*(each.value for each in Op)), "unknown_op")
+        .when(~parts["source"].startswith("{") | parts["source"].isNull(), "no_source")
+        .otherwise("no_image")
+    )
+
+
+def _key_reason() -> Column:
+    text = F.col("key_text")
+    return (
+        F.when(F.col("_key").isNotNull(), F.lit(None))
+        .when(F.col("key").isNull(), "no_key")
+        .when(~F.is_valid_utf8(text), "invalid_utf8")
+        .when(F.try_parse_json(text).isNull(), "invalid_json")
+        .when(~F.col("key_payload").startswith("{") | (F.trim("key_payload") == "{}"), "no_key")
+        .otherwise("bad_value")
+    )
+
+
+def _bad_header(header: str, column: str, op: str | Column) -> Column:
+    sent = F.exists(F.col("headers"), lambda h: (h["key"] == header) & h["value"].isNotNull())
+    return (F.col("_op") == op) & F.coalesce(sent, F.lit(False)) & F.col(column).isNull()
+
+
+def _is_control(fields: Sequence[str]) -> Column:
+    v = F.col("v")
+    named = [v[field].isNotNull() for field in fields]
+    return any_of([*named, v["status"].isNotNull() & v["id"].isNotNull()])
+
+
+def _class() -> Column:
+    op = F.col("_op")
+    return (
+        F.when(F.col("_reason").isNotNull(), QUARANTINED)
+        .when(op == Op.TOMBSTONE.value, TOMBSTONE)
+        .when(op == Op.TRUNCATE.value, FENCE)
+        .when(op.isin("c", "u", "r", "d"), CHANGE)
+        .otherwise(CONTROL)
+    )
+
+
+def _detail(by: Judged, unfit: Mapping[str, str]) -> Column:
+    reason = F.col("_reason")
+    detail = F.lit(None).cast("string")
+    for name, sentence in _SENTENCES.items():
+        detail = F.when(reason == name, sentence).otherwise(detail)
+    cell = F.lit("the key holds a value that is none of its type")
+    for column, (_, spark) in reversed(by.cells.items()):
+        cell = F.when(F.col(unfit[column]), F.lit(f"after.{column} is no {spark}")).otherwise(cell)
+    op, stranger = F.col("v.op"), F.col("v.source.connector")
+    return (
+        F.when(reason == "unknown_op", F.format_string("op is '%s'", op))
+        .when(reason == "unknown_connector", F.concat(F.lit("source.connector is "), stranger))
+        .when(reason == "no_image", F.format_string("op is '%s', but an image is no row", op))
+        .when(reason == "bad_value", cell)
+        .otherwise(detail)
+    )
+
+
+def any_of(conditions: Sequence[Column]) -> Column:
+    """True where one of the conditions is."""
+    return reduce(lambda a, b: a | b, conditions, F.lit(False))
