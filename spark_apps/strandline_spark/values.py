@@ -262,6 +262,11 @@ def _fixed(digits: Column, of: ColumnType) -> Column:
     filled = _extended(digits, _HEX_OF_38_DIGITS)
     high = F.conv(F.left(filled, F.lit(_HEX_OF_A_LONG)), 16, -10).cast("decimal(20,0)")
     low = F.conv(F.right(filled, F.lit(_HEX_OF_A_LONG)), 16, 10).cast("decimal(20,0)")
+    # A negative high part is one too low until the low part, a positive number, is added: with 38
+    # digits that would not fit in between. So 2^64 changes sides.
+    negative = _is_negative(digits)
+    high += F.when(negative, 1).otherwise(0)
+    low -= F.when(negative, F.lit(_TWO_64)).otherwise(F.lit(Decimal(0)))
     number = F.try_add(F.try_multiply(high, F.lit(_TWO_64)), low)
     return F.when(F.length(digits).between(1, _HEX_OF_38_DIGITS), number.cast("string"))
 
