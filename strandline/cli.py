@@ -1,15 +1,21 @@
-"""The command line: `strandline history`, `strandline check` (DESIGN §6)."""
+"""The command line: `strandline history`, `strandline explain`, `strandline check` (DESIGN §6)."""
 
 import argparse
 import json
+import os
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from strandline import __version__, advice, capture, engine, rendering, source
+from strandline import __version__, advice, capture, drawing, engine, explanation, rendering, source
 from strandline.change import Quarantined
+from strandline.connectors import CONNECTORS
 from strandline.errors import StrandlineError
+from strandline.interpreter import no_rules
 from strandline.receipt import Counts
+from strandline.record import Record
+from strandline.source import Source
 
 USAGE = 2
 
@@ -44,6 +50,15 @@ def _parser() -> argparse.ArgumentParser:
     history.add_argument("--quarantine", type=Path, help="where unreadable records are listed")
     history.set_defaults(run=_history)
 
+    explain = commands.add_parser(
+        "explain", help="draw one key's timeline: its versions, and the records that made none"
+    )
+    explain.add_argument("capture", nargs="+", type=Path, help="JSON lines as `kcat -J` prints")
+    explain.add_argument("--spec", type=Path, help="a source file (TOML)")
+    explain.add_argument("--table", required=True, help="the topic, or the end of its name")
+    explain.add_argument("--key", required=True, help='as JSON, {"id": 5}, or a bare value, 5')
+    explain.set_defaults(run=_explain)
+
     check = commands.add_parser(
         "check", help="validate source files; judge Debezium connector configurations"
     )
@@ -62,10 +77,7 @@ def _positive(text: str) -> int:
 
 
 def _history(options: argparse.Namespace) -> int:
-    spec = source.load(options.spec, {source.LAKE_VARIABLE: "."}) if options.spec else None
-    records = list(capture.read(options.capture))
-    if spec is not None:
-        records = [record for record in records if spec.owns(record.at.topic)]
+    spec, records = _captured(options)
     outcome = engine.named(options.engine)(
         records,
         batches=options.batches,
@@ -79,6 +91,13 @@ def _history(options: argparse.Namespace) -> int:
     for topic, error in outcome.stopped:
         print(f"strandline: {topic}: {error}", file=sys.stderr)
     return USAGE if outcome.stopped else 0
+
+
+def _captured(options: argparse.Namespace) -> tuple[Source | None, list[Record]]:
+    """The source file, if one is given, and the captured records that belong to it."""
+    spec = source.load(options.spec, {source.LAKE_VARIABLE: "."}) if options.spec else None
+    records = capture.read(options.capture)
+    return spec, [record for record in records if spec is None or spec.owns(record.at.topic)]
 
 
 def summary(counts: Counts) -> str:
@@ -101,6 +120,31 @@ def _write_quarantine(path: Path, quarantined: Sequence[Quarantined]) -> None:
                 "detail": each.detail,
             }
             file.write(json.dumps(fields, ensure_ascii=False) + "\n")
+
+
+def _explain(options: argparse.Namespace) -> int:
+    spec, records = _captured(options)
+    named = {table.name: table.topic for table in spec.tables} if spec else {}
+    evidence = explanation.gather(
+        records,
+        named.get(options.table, options.table),
+        CONNECTORS[spec.connector] if spec else None,
+        spec.rules if spec else no_rules,
+    )
+    encoding = sys.stdout.encoding or "utf-8"
+    for line in drawing.draw(evidence.explain(options.key), _pen(encoding)):
+        print(line.encode(encoding, "backslashreplace").decode(encoding))
+    return 0
+
+
+def _pen(encoding: str) -> drawing.Pen:
+    """As wide as the terminal, in signs that it has; in colour unless NO_COLOR is set."""
+    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return drawing.Pen(
+        max(shutil.get_terminal_size().columns, drawing.MIN_WIDTH),
+        drawing.Marks() if encoding.lower().startswith("utf") else drawing.ASCII,
+        drawing.COLOURS if coloured else drawing.Ink(),
+    )
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -1,0 +1,459 @@
+"""Why the history of a key is what it is: its versions, and the records that made none.
+
+Told from what the interpreter's stages hand to each other: which deliveries `distinct` keeps, which
+changes `link` puts into lives, which images `fold` makes versions of. Facts only; they are drawn by
+`strandline.drawing`.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from itertools import pairwise
+
+from strandline import lookup, values
+from strandline.change import ENDS, IMAGES, Change, Fence, Op, Quarantined
+from strandline.connectors import Connector
+from strandline.errors import SpecError
+from strandline.interpreter import Rules, Stages, TableHistory, interpret, no_rules
+from strandline.interpreter.decode import Decoded
+from strandline.interpreter.fold import Shape, fold
+from strandline.interpreter.link import Life, Linked
+from strandline.position import directly_after, major_of
+from strandline.record import Coordinates, Record
+from strandline.rendering import plain
+from strandline.version import ClosedBy, TimeQuality, Version
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Opening(StrEnum):
+    """What opened a version, and on what it stood."""
+
+    CREATE = "create"
+    CREATE_OVER = "create_over"  # on a live key: the end of the row before it never came
+    KEY_MOVE = "key_move"
+    READ = "read"
+    CORRECTION = "correction"  # a snapshot read that differs from the row that stood
+    UPDATE = "update"
+    UPDATE_UNSEEN = "update_unseen"  # no row stood: what was before it never came
+
+
+class Reason(StrEnum):
+    """Why a record opened no version and closed none."""
+
+    REDELIVERY = "redelivery"
+    TOMBSTONE = "tombstone"  # it follows its delete
+    CONFIRMED = "confirmed"  # a snapshot read of the row as it stood
+    STALE_READ = "stale_read"
+    UNCHANGED = "unchanged"
+    IGNORED_COLUMNS = "ignored_columns"
+    NOT_LIVE = "not_live"  # an end, or a truncate, where no row stood
+    UNSEEN_ROW = "unseen_row"  # its before image equals no row that stood
+    OTHER_TABLE = "other_table"  # a truncate of another physical table of the topic
+    QUARANTINED = "quarantined"
+    CONTROL = "control"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A record as a timeline names it. `op` is "" where it could not be decoded or has none."""
+
+    at: Coordinates
+    op: str = ""
+    position: str = ""
+    tx_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time of the history; `source` is what the source said, believed or not."""
+
+    time: datetime
+    quality: TimeQuality
+    source: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A column's value in a version, and in the version before where there is one."""
+
+    name: str
+    was: object
+    now: object
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A version began. `cells`: all of a fresh row, else those that changed.
+
+    `carried` are the columns that were not sent and keep the last known value. `partnered` is False
+    where the row moved here and nothing is known of the key that it left.
+    """
+
+    record: Reference
+    version: Version
+    when: Moment
+    how: Opening
+    fresh: bool
+    cells: tuple[Cell, ...]
+    carried: tuple[str, ...]
+    partnered: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A version ended and no other followed it at once.
+
+    `partnered` is False where the row moved away and has not arrived. The record of a row that a
+    snapshot did not read is the first read of that snapshot.
+    """
+
+    record: Reference
+    version: Version
+    when: Moment
+    how: ClosedBy
+    partnered: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A record that neither opened nor closed a version.
+
+    `other`: the record that it repeats, follows, or is older than. `columns`: the ignored ones that
+    changed. `detail`: what a person should know besides.
+    """
+
+    record: Reference
+    reason: Reason
+    other: Coordinates | None = None
+    columns: tuple[str, ...] = ()
+    detail: str = ""
+
+
+Step = Opened | Closed | Passed
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The timeline of one key, in the order of the source's log.
+
+    `same_row` are the other keys that its rows had. `records` counts the deliveries of the key,
+    `truncates` those of its table. `nameless` counts the quarantined records of the topic whose key
+    cannot be read: any of them may belong here.
+    """
+
+    topic: str
+    key: str
+    steps: tuple[Step, ...]
+    same_row: tuple[str, ...]
+    records: int
+    truncates: int
+    nameless: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that the timelines of one table are told from.
+
+    `others` are the records that hold neither a change nor a truncate, by key; `nameless` counts
+    the quarantined ones that have none.
+    """
+
+    history: TableHistory
+    stages: Stages
+    others: Mapping[str, Sequence[Passed]]
+    nameless: int
+
+    def explain(self, key: str) -> Explanation:
+        """The timeline of a key: JSON in any spelling, or a bare value (see `strandline.lookup`).
+
+        Raises `SpecError` that says which keys there are.
+        """
+        stages, keys = self.stages, {change.key for change in self.stages.changes}
+        found = lookup.key(key, sorted(keys | self.others.keys()), stages.decoder)
+        own = [change for change in stages.changes if change.key == found]
+        others = self.others.get(found, ())
+        return Explanation(
+            topic=self.history.topic,
+            key=found,
+            steps=_Telling(self.history, stages, found, own, others).steps(),
+            same_row=_same_row(self.history.versions, found),
+            records=len(own) + len(others),
+            truncates=len(stages.fences),
+            nameless=self.nameless,
+        )
+
+
+def gather(
+    records: Iterable[Record],
+    table: str,
+    connector: Connector | None = None,
+    rules: Rules = no_rules,
+) -> Evidence:
+    """Interprets the records of a stream and keeps what concerns one table.
+
+    `table` is a topic or its unambiguous end. Raises `SpecError` that says which tables there are,
+    or why this one stopped.
+    """
+    arrived = {record.at: record for record in records}
+    histories = interpret(arrived.values(), connector, rules=rules)
+    tables = {history.topic: history for history in histories.tables}
+    history = tables[lookup.topic(table, tables)]
+    if history.stages is None:
+        raise SpecError(f"{history.topic} has no history: {history.error}")
+    own = [record for record in arrived.values() if record.at.topic == history.topic]
+    others, nameless = _others(history.stages, own, histories.quarantined)
+    return Evidence(history, history.stages, others, nameless)
+
+
+def _others(
+    stages: Stages, records: Iterable[Record], quarantined: Iterable[Quarantined]
+) -> tuple[dict[str, list[Passed]], int]:
+    """What is no change and no truncate, by key; and how many unreadable ones have no key."""
+    told = {change.at for change in stages.changes} | {fence.at for fence in stages.fences}
+    unreadable = {each.at: each for each in quarantined}
+    found: dict[str, list[Passed]] = defaultdict(list)
+    nameless = 0
+    for record in records:
+        at = record.at
+        if at in told:
+            continue
+        bare = stages.decoder.decode(replace(record, value=None, headers=()))
+        refused = unreadable.get(at)
+        if not isinstance(bare, Decoded):
+            nameless += refused is not None
+        elif refused is None:
+            found[bare.change.key].append(Passed(Reference(at), Reason.CONTROL))
+        else:
+            detail = f"{refused.reason}: {refused.detail}"
+            found[bare.change.key].append(Passed(Reference(at), Reason.QUARANTINED, detail=detail))
+    return found, nameless
+
+
+def _same_row(versions: Sequence[Version], key: str) -> tuple[str, ...]:
+    rows = {version.entity_id for version in versions if version.key == key}
+    return tuple(sorted({v.key for v in versions if v.entity_id in rows and v.key != key}))
+
+
+@dataclass(slots=True)
+class _Telling:
+    """Everything that is asked about one key."""
+
+    history: TableHistory
+    stages: Stages
+    key: str
+    changes: list[Change]
+    others: Sequence[Passed]
+    lives: list[Life] = field(init=False)
+    kept: dict[Coordinates, Change] = field(init=False)
+    versions: dict[Coordinates, Version] = field(init=False)
+    lived: dict[Coordinates, Life] = field(init=False)
+    ignored: dict[Coordinates, tuple[str, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lives = self.stages.linked.lives.get(self.key, [])
+        self.kept = {c.at: c for c in self.stages.found.changes if c.key == self.key}
+        self.versions = {_opener(version): version for version in self.history.versions}
+        self.lived = {image.at: life for life in self.lives for image in life.images}
+        self.ignored = _ignored_changes(self.key, self.lives, self.versions, self.stages.shape)
+
+    def steps(self) -> tuple[Step, ...]:
+        placed = [*self._stays(), *self._passed_records(), *self._passed_truncates()]
+        ranks = {Closed: 0, Opened: 1, Passed: 2}
+        placed.sort(key=lambda each: (each[0], ranks[type(each[1])], each[1].record.at.offset))
+        return tuple(step for _, step in placed)
+
+    # ---------------------------------------------------- what opened and closed
+
+    def _stays(self) -> Iterator[tuple[str, Step]]:
+        over: Version | None = None  # what stood where a create came
+        for life in self.lives:
+            before = over
+            for image in life.images:
+                version = self.versions.get(image.at)
+                if version is not None:
+                    yield image.seq, self._opened(life, image, version, before)
+                    before = version
+            over = before if isinstance(life.end, Change) and life.end.op in IMAGES else None
+            if before is not None and life.end is not None and over is None:
+                yield life.end.seq, self._closed(life, life.end, before)
+
+    def _opened(
+        self, life: Life, image: Change, version: Version, before: Version | None
+    ) -> Opened:
+        """`before` is the version that stood under the key until this one."""
+        first = image.at == life.images[0].at
+        base = self._left_by(life.parent) if life.parent is not None and first else before
+        return Opened(
+            record=_reference(image),
+            version=version,
+            when=Moment(version.valid_from, version.ts_quality, version.source_ts),
+            how=_opening(image, first=first, over=before is not None),
+            fresh=base is None,
+            cells=tuple(_cells(version, base, self.stages.shape)),
+            carried=tuple(n for n in version.row if n in image.unset - set(version.unavailable)),
+            partnered=image.moved_from is None or not first or life.parent is not None,
+        )
+
+    def _left_by(self, parent: Life) -> Version | None:
+        """The last version of the life that a key move continues."""
+        found = (self.versions.get(image.at) for image in reversed(parent.images))
+        return next((version for version in found if version is not None), None)
+
+    def _closed(self, life: Life, end: Change | Fence, version: Version) -> Closed:
+        time = version.valid_to or end.time.best
+        quality = end.time.quality if time == end.time.best else TimeQuality.CLAMPED
+        arrived = version.moved_to is None or any(
+            other.parent is life for other in self.stages.linked.lives.get(version.moved_to, ())
+        )
+        return Closed(
+            record=_reference(end),
+            version=version,
+            when=Moment(time, quality, end.time.source),
+            how=version.closed_by or ClosedBy.UPDATE,
+            partnered=arrived,
+        )
+
+    # ---------------------------------------------------- what changed nothing
+
+    def _passed_records(self) -> Iterator[tuple[str, Step]]:
+        """Every delivery of the key that neither opened nor closed, where it came in the log.
+
+        What has no position of its own comes after the record before it in its partition.
+        """
+        told = self._told()
+        previous: dict[int, Change] = {}
+        places: dict[int, str] = {}
+        for at, delivery in sorted(self._deliveries(), key=lambda each: _order(each[0])):
+            place = places.get(at.partition, "")
+            own = self.kept.get(at, delivery).seq if isinstance(delivery, Change) else ""
+            place = own or (place and directly_after(place, at))
+            places[at.partition] = place
+            if isinstance(delivery, Passed):
+                yield place, delivery
+                continue
+            if at not in told:
+                yield place, self._passed(delivery, previous.get(at.partition))
+            previous[at.partition] = delivery
+
+    def _deliveries(self) -> Iterator[tuple[Coordinates, Change | Passed]]:
+        yield from ((change.at, change) for change in self.changes)
+        yield from ((passed.record.at, passed) for passed in self.others)
+
+    def _told(self) -> set[Coordinates]:
+        """Where the records stand that opened or closed something."""
+        ends = {life.end.at for life in self.lives if isinstance(life.end, Change)}
+        return ends | {at for at, version in self.versions.items() if version.key == self.key}
+
+    def _passed(self, change: Change, previous: Change | None) -> Passed:
+        record = _reference(change)
+        kept = self.kept.get(change.at)
+        if kept is None:
+            return self._repeated(change, previous)
+        if change.at in self.lived:
+            columns = self.ignored.get(change.at, ())
+            confirmed = Reason.CONFIRMED if change.op is Op.READ else Reason.UNCHANGED
+            return Passed(record, Reason.IGNORED_COLUMNS if columns else confirmed, columns=columns)
+        if change.op is Op.READ:
+            return Passed(record, Reason.STALE_READ, self._newer(kept))
+        return Passed(record, Reason.UNSEEN_ROW if self._live(kept.seq) else Reason.NOT_LIVE)
+
+    def _repeated(self, change: Change, previous: Change | None) -> Passed:
+        record = _reference(change)
+        if change.op is not Op.TOMBSTONE:
+            firsts = [at for at, kept in self.kept.items() if kept.identity == change.identity]
+            earlier = [at for at in firsts if _order(at) < _order(change.at)]
+            return Passed(record, Reason.REDELIVERY, max(earlier or firsts, key=_order))
+        if previous is not None and previous.op in ENDS:
+            return Passed(record, Reason.TOMBSTONE, previous.at)
+        return Passed(record, Reason.REDELIVERY)
+
+    def _newer(self, read: Change) -> Coordinates | None:
+        """What a stale read is older than: a change of the key, or a truncate, at its position."""
+        major = major_of(read.seq)
+        streamed = [
+            change
+            for change in self.kept.values()
+            if change.op not in {Op.READ, Op.TOMBSTONE} and major_of(change.seq) == major
+        ]
+        if streamed:
+            return max(streamed, key=lambda change: change.seq).at
+        fences = self.stages.found.fences
+        return next((fence.at for fence in fences if major_of(fence.seq) == major), None)
+
+    def _live(self, seq: str) -> bool:
+        return any(
+            life.images[0].seq <= seq and (life.end is None or seq < life.end.seq)
+            for life in self.lives
+        )
+
+    def _passed_truncates(self) -> Iterator[tuple[str, Step]]:
+        ends = [life.end for life in self.lives]
+        ended = {end.at for end in ends if isinstance(end, Fence) and not end.sweep}
+        firsts = {(fence.seq, fence.scope): fence.at for fence in self.stages.found.fences}
+        ordered = sorted(self.kept.values(), key=lambda change: change.seq)
+        scope = next((c.scope for c in reversed(ordered) if c.scope is not None), None)
+        for fence in self.stages.fences:
+            record, first = _reference(fence), firsts[fence.seq, fence.scope]
+            if fence.at in ended:
+                continue
+            if fence.at != first:
+                yield fence.seq, Passed(record, Reason.REDELIVERY, first)
+            elif fence.scope and scope and fence.scope != scope:
+                yield fence.seq, Passed(record, Reason.OTHER_TABLE, detail=fence.scope)
+            else:
+                yield fence.seq, Passed(record, Reason.NOT_LIVE)
+
+
+def _ignored_changes(
+    key: str, lives: list[Life], made: Mapping[Coordinates, Version], shape: Shape
+) -> dict[Coordinates, tuple[str, ...]]:
+    """The images that would have been versions if no column were ignored, and which changed."""
+    every = fold(Linked({key: lives}, 0), replace(shape, tracked=shape.columns), _EPOCH)
+    return {
+        _opener(version): tuple(cell.name for cell in _cells(version, before, shape))
+        for before, version in pairwise(every)
+        if _opener(version) not in made
+    }
+
+
+def _opening(image: Change, *, first: bool, over: bool) -> Opening:
+    if image.op is Op.READ:
+        return Opening.READ if first else Opening.CORRECTION
+    if image.moved_from is not None:
+        return Opening.KEY_MOVE
+    if image.op is Op.CREATE:
+        return Opening.CREATE_OVER if over else Opening.CREATE
+    return Opening.UPDATE_UNSEEN if first else Opening.UPDATE
+
+
+def _cells(version: Version, base: Version | None, shape: Shape) -> Iterator[Cell]:
+    for name, now in version.row.items():
+        was = base.row.get(name) if base is not None else None
+        if base is None or not _same(was, now, document=name in shape.json):
+            yield Cell(name, was, now)
+
+
+def _same(was: object, now: object, *, document: bool) -> bool:
+    """Not a number equals itself here; documents compare without regard to white space."""
+    if document and isinstance(was, str) and isinstance(now, str):
+        return values.comparable_json(was) == values.comparable_json(now)
+    return plain(was) == plain(now)
+
+
+def _opener(version: Version) -> Coordinates:
+    return Coordinates(version.topic, version.partition, version.offset)
+
+
+def _order(at: Coordinates) -> tuple[int, int]:
+    """By offset: the order of deliveries in one partition, and nearly that of arrival in all."""
+    return (at.offset, at.partition)
+
+
+def _reference(of: Change | Fence) -> Reference:
+    position = of.position.text if of.position is not None else ""
+    if isinstance(of, Change):
+        return Reference(of.at, of.op, position, of.tx_id)
+    return Reference(of.at, "" if of.sweep else Op.TRUNCATE, position)

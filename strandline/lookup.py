@@ -1,0 +1,117 @@
+"""Finds the table and the key that a person means, however they are spelt.
+
+What is not there is a `SpecError` of one line that says what there is, the closest first.
+"""
+
+import difflib
+import json
+from collections.abc import Collection, Mapping
+from decimal import Decimal
+from typing import Any
+
+from strandline import connect
+from strandline.errors import SpecError, UndecodableError
+from strandline.interpreter.decode import Decoded, Decoder
+from strandline.printable import clipped, printable
+from strandline.record import Coordinates, Record
+
+_SHOWN = 4
+_WIDTH = 80  # cells of one name in an error
+
+
+def topic(wanted: str, topics: Collection[str]) -> str:
+    """The topic of that name, or the only one that ends with it: `orders`, `public.orders`."""
+    if wanted in topics:
+        return wanted
+    ending = [each for each in topics if each.endswith(f".{wanted}")]
+    if len(ending) == 1:
+        return ending[0]
+    if ending:
+        raise SpecError(f"{len(ending)} tables end with '{_shown(wanted)}': {_listed(ending)}")
+    if not topics:
+        raise SpecError("no record holds a change of a row, so there is no table")
+    raise SpecError(
+        f"there is no table '{_shown(wanted)}'; {_choice(_closest(wanted, topics), topics)}"
+    )
+
+
+def key(wanted: str, keys: Collection[str], decoder: Decoder) -> str:
+    """The canonical key that is meant: as JSON in any spelling, as Kafka has it, or a bare value.
+
+    `keys` are those that there are, canonical (see `strandline.key`); `decoder` is the table's.
+    """
+    as_sent = _as_sent(wanted, decoder)
+    if as_sent in keys:
+        return as_sent
+    given = _given(wanted)
+    found = next((each for each in keys if _same(given, json.loads(each))), None)
+    if found is not None:
+        return found
+    raise SpecError(_no_key(wanted, given, keys))
+
+
+def _as_sent(wanted: str, decoder: Decoder) -> str:
+    """The canonical form of a key that is spelt as its records spell it; "" where it is none."""
+    record = Record(Coordinates("", 0, 0), 0, wanted.encode(errors="replace"), None)
+    outcome = decoder.decode(record)
+    return outcome.change.key if isinstance(outcome, Decoded) else ""
+
+
+def _given(wanted: str) -> Any:
+    """A JSON value, or the text itself where it is not JSON: a shell eats quotes."""
+    try:
+        return connect.parse(wanted.encode(errors="replace"), "key").payload
+    except UndecodableError:
+        return wanted
+
+
+def _same(given: Any, cells: Mapping[str, object]) -> bool:
+    if isinstance(given, dict):
+        return given.keys() == cells.keys() and all(
+            _spelling(given[name]) == _spelling(cell) for name, cell in cells.items()
+        )
+    return len(cells) == 1 and _spelling(given) == _spelling(*cells.values())
+
+
+def _spelling(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return format(value, "f") if isinstance(value, Decimal) else json.dumps(value, default=str)
+
+
+def _no_key(wanted: str, given: Any, keys: Collection[str]) -> str:
+    columns = list(json.loads(next(iter(keys))))
+    named = isinstance(given, dict)
+    if (named and given.keys() != set(columns)) or (not named and len(columns) > 1):
+        made = ", ".join(map(_shown, columns))
+        return f"the key is made of {made}; write it as {_listed(_closest(wanted, keys)[:1])}"
+    close = _nearest(given, keys) or _closest(wanted, keys)
+    return f"there is no key {_shown(wanted)}; {_choice(close, keys)}"
+
+
+def _nearest(given: Any, keys: Collection[str]) -> list[str]:
+    """The keys next to a number."""
+    number = next(iter(given.values())) if isinstance(given, dict) and len(given) == 1 else given
+    numbers = {each: next(iter(json.loads(each).values())) for each in keys}
+    if not all(isinstance(each, int) for each in (number, *numbers.values())):
+        return []
+    return sorted(sorted(keys, key=lambda each: abs(numbers[each] - number))[:_SHOWN])
+
+
+def _closest(wanted: str, names: Collection[str]) -> list[str]:
+    close = difflib.get_close_matches(wanted, names, _SHOWN, cutoff=0.4)
+    return close or sorted(names)[:_SHOWN]
+
+
+def _choice(close: Collection[str], names: Collection[str]) -> str:
+    if len(close) == len(names):
+        return f"there {'is' if len(names) == 1 else 'are'} {_listed(close)}"
+    return f"the closest of {len(names)} are {_listed(close)}"
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(map(_shown, names))
+
+
+def _shown(name: str) -> str:
+    return clipped(printable(name), _WIDTH)
