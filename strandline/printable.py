@@ -1,4 +1,4 @@
-"""Text that a terminal may show: untrusted values made harmless, measured, clipped and packed into lines.
+"""Text that a terminal may show: untrusted values made harmless, measured, clipped, packed.
 
 Widths are counted in terminal cells: East Asian wide letters take two, combining marks none.
 """
