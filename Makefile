@@ -1,7 +1,11 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test up setup jars lint lock clean
+.PHONY: help demo test fuzz up setup jars lint lock clean
 
 BIN := .venv/bin
+
+# What `make fuzz` tries, and more options of pytest: PYTEST="-k oracle -x".
+EXAMPLES ?= 1000
+PYTEST ?=
 
 # Spark talks to itself only, also on a machine that cannot resolve its own name.
 export SPARK_LOCAL_IP := 127.0.0.1
@@ -17,6 +21,12 @@ demo: jars ## replay two recorded databases through Kafka, Airflow and Spark; co
 
 test: jars lint ## check style, types and import rules, then run every test
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest
+
+fuzz: setup ## try the laws on EXAMPLES random workloads per source and property (SEED repeats a run)
+	@seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
+	echo "$(EXAMPLES) examples each; make fuzz EXAMPLES=$(EXAMPLES) SEED=$$seed repeats this run"; \
+	STRANDLINE_FUZZ_EXAMPLES=$(EXAMPLES) exec $(BIN)/python -m pytest tests/properties \
+	  --hypothesis-seed=$$seed $(PYTEST)
 
 up: jars ## serve Airflow on this machine with the example sources, until Ctrl-C
 	@$(WITH_JAVA) exec $(BIN)/python -m examples.up

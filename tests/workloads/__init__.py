@@ -10,15 +10,18 @@ from workloads.capture import Capture, captured, packed
 from workloads.choices import Choices
 from workloads.comparison import differences, entity_differences, ill_formed, rows_by_topic
 from workloads.emitters import SOURCES
+from workloads.judging import complaints, pack_complaints
 
 __all__ = [
     "SOURCES",
     "Capture",
     "Choices",
     "captured",
+    "complaints",
     "differences",
     "entity_differences",
     "ill_formed",
+    "pack_complaints",
     "packed",
     "rows_by_topic",
 ]

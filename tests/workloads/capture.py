@@ -3,15 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from workloads import kafka
+from strandline.record import Record
 from workloads.choices import Choices
 from workloads.database import START, Database, timeline
 from workloads.emitters import SOURCES
 from workloads.kafka import Broker, Tally
 from workloads.model import TABLES
+from workloads.telling import tell
 from workloads.truth import History, written_down
-
-from strandline.record import Record
 
 _APART = 7_200_000_000  # microseconds between the workloads of one pack
 
@@ -31,6 +30,13 @@ class Capture:
     tally: Tally
     steps: Sequence[object]
 
+    def told(self) -> list[str]:
+        """The records as lines: topic, partition:offset, what it is."""
+        return [tell(record) for record in (*self.records, *self.repeated)]
+
+    def __repr__(self) -> str:
+        return f"<workload {self.number} of {self.source}, {len(self.records)} records>"
+
 
 def captured(choices: Choices, source: str, number: int = 0) -> Capture:
     """A random workload of one source. `number` sets its topics and times apart from others."""
@@ -47,7 +53,7 @@ def captured(choices: Choices, source: str, number: int = 0) -> Capture:
         source,
         number,
         records,
-        kafka.again(broker, messages, choices),
+        broker.repeat(messages),
         {emitter.topic(table): histories[table.name] for table in tables},
         tally,
         steps,

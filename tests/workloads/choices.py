@@ -1,6 +1,6 @@
 """Where a workload's randomness comes from: hypothesis, which shrinks it, or a seeded generator."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from random import Random
@@ -39,6 +39,13 @@ class Choices:
     def chance(self, one_in: int) -> bool:
         """True once in so many times."""
         return self.below(one_in) == one_in - 1
+
+    def times(self, least: int, most: int) -> Iterator[int]:
+        """Counts, as often as chance has it. Each round is drawn by itself: easy to leave out."""
+        for number in range(most):
+            if number >= least and self.below(4) == 0:
+                return
+            yield number
 
     def pick(self, options: Sequence[T]) -> T:
         return options[self.below(len(options))]

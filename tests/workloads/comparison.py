@@ -79,7 +79,9 @@ def _follows(one: Cells, two: Cells | None) -> bool:
 
 
 def _span(cells: Cells) -> str:
-    return f"[{cells['_seq_from']} {cells['_seq_to']}) [{cells['_valid_from']} {cells['_valid_to']})"
+    return (
+        f"[{cells['_seq_from']} {cells['_seq_to']}) [{cells['_valid_from']} {cells['_valid_to']})"
+    )
 
 
 def _by_key(table: Table, rows: Iterable[Cells]) -> dict[Key, list[Cells]]:

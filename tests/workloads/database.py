@@ -99,7 +99,7 @@ class Database:
         if self.dialect.truncates == "alone" and self.choices.chance(6):
             yield self._truncate(self.choices.some(self.tables, 1, 1))
             return
-        for _ in range(self.choices.between(1, 4)):
+        for _ in self.choices.times(1, 4):
             yield from self._work(self.choices.pick(self.tables))
 
     def _work(self, table: Table) -> Iterator[Statement]:
@@ -326,19 +326,19 @@ def timeline(database: Database) -> list[Step]:
     """Unseen transactions, a snapshot or none, a stream; perhaps all of it once more."""
     choices = database.choices
     steps: list[Step] = []
-    _unseen(database, steps, choices.below(3))
-    if choices.below(4) < 3:
+    _unseen(database, steps, 2)
+    if choices.below(4) > 0:
         _snapshots(database, steps)
-    _stream(database, steps, choices.between(1, 5))
-    if choices.chance(4):
-        _unseen(database, steps, choices.below(3))
+    _stream(database, steps, 6)
+    if choices.chance(3):
+        _unseen(database, steps, 2)
         _snapshots(database, steps)
-        _stream(database, steps, choices.below(4))
+        _stream(database, steps, 4)
     return steps
 
 
-def _unseen(database: Database, steps: list[Step], number: int) -> None:
-    for _ in range(number):
+def _unseen(database: Database, steps: list[Step], most: int) -> None:
+    for _ in database.choices.times(0, most):
         tx = database.transaction(None, [])
         steps.append(Transaction(tx.statements, tx.began, tx.committed, seen=False))
 
@@ -347,13 +347,13 @@ def _snapshots(database: Database, steps: list[Step]) -> None:
     """A snapshot that ran to its end, perhaps after one that did not."""
     if database.choices.chance(6):
         steps.append(database.snapshot(database.choices.pick(["cut", "aborted"])))
-        _unseen(database, steps, database.choices.below(2))
+        _unseen(database, steps, 1)
     steps.append(database.snapshot(database.choices.pick(["completed", "completed", "silent"])))
 
 
-def _stream(database: Database, steps: list[Step], number: int) -> None:
+def _stream(database: Database, steps: list[Step], most: int) -> None:
     group: list[Transaction] = []
-    for _ in range(number):
+    for _ in database.choices.times(0, most):
         tx = database.transaction(steps[-1] if steps else None, group)
         group = [*group, tx] if tx.joins else [tx]
         steps.append(tx)

@@ -1,15 +1,14 @@
 """Kafka: messages become records in partitions; connectors die, resume and repeat themselves."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from zlib import crc32
 
+from strandline.record import Coordinates, Record
 from workloads.choices import Choices
 from workloads.emitters import Emitter
 from workloads.messages import Message
-
-from strandline.record import Coordinates, Record
 
 _JUNK = (b'{"before":', b'{"op":"x","source":{"connector":"mysql"}}', b"\xff\xfe", b"[1]")
 
@@ -47,7 +46,7 @@ class Broker:
         for _ in range(crashes):
             stop = self.choices.between(start, len(messages))
             stop = _past_snapshot(messages, stop)
-            back = resumable(messages[:stop], start=0)
+            back = resumable(messages[:stop])
             resume = self.choices.pick(back) if back else stop
             self._until_death(messages[start:stop], max(0, resume - start), resumed=resumed)
             start, resumed = resume, True
@@ -63,9 +62,15 @@ class Broker:
             if self.choices.chance(60) and message.kind == "change":
                 self._junk(message)
 
-    def _until_death(
-        self, messages: Sequence[Message], unsure: int, *, resumed: bool
-    ) -> None:
+    def repeat(self, messages: Sequence[Message]) -> tuple[Record, ...]:
+        """The records of one more resumption, from some row change to the end."""
+        back = resumable(messages)
+        before = len(self.records)
+        for message in messages[self.choices.pick(back) :] if back else ():
+            self._store(message, message, self._partition(message))
+        return tuple(self.records[before:])
+
+    def _until_death(self, messages: Sequence[Message], unsure: int, *, resumed: bool) -> None:
         """What was sent before the death; of the part sent again some never arrived.
 
         Each partition has its own requests under way: of each the last ones may be lost.
@@ -145,14 +150,14 @@ class Broker:
         self.tally.quarantined += 1
 
 
-def resumable(messages: Sequence[Message], start: int) -> list[int]:
+def resumable(messages: Sequence[Message]) -> list[int]:
     """Where a connector may resume to repeat the last of these messages; the last place first.
 
     At the first message of a row change; not before the end of a snapshot; nowhere before a change
     that could not be told from its repetition.
     """
     places: list[int] = []
-    for index in range(len(messages) - 1, start - 1, -1):
+    for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
         if message.snapshot or message.fragile:
             break
@@ -177,18 +182,3 @@ def arrival(choices: Choices, records: Iterable[Record]) -> list[Record]:
         numbered, key=lambda each: each[0] + late[each[1].at.topic, each[1].at.partition]
     )
     return [record for _, record in ordered]
-
-
-def again(broker: Broker, messages: Sequence[Message], choices: Choices) -> tuple[Record, ...]:
-    """The records of a last resumption, from some row change to the end."""
-    back = resumable(messages, start=0)
-    if not back:
-        return ()
-    before = len(broker.records)
-    for message in _from(messages, choices.pick(back)):
-        broker._store(message, messages[-1], broker._partition(message))  # noqa: SLF001
-    return tuple(broker.records[before:])
-
-
-def _from(messages: Sequence[Message], start: int) -> Iterator[Message]:
-    yield from (replace(message) for message in messages[start:])

@@ -1,4 +1,4 @@
-"""Messages on their way from a connector to Kafka, and the JSON that JsonConverter makes of them."""
+"""Messages on their way from a connector to Kafka, and the JSON that a converter makes of them."""
 
 import json
 from collections.abc import Hashable, Mapping
@@ -18,7 +18,7 @@ class Message:
     `change` is equal for two messages that report one change. `unit` numbers the row change that it
     belongs to: a connector resumes at the first message of one. `order` is the place in its
     transaction `tx`. `again` are the fields of `source` that differ when it is sent again.
-    `fragile`: nobody could tell its second delivery from a second change. `snapshot`: of a snapshot,
+    `fragile`: nobody could tell its second delivery from a second change. `snapshot`: part of one,
     which is never resumed.
     """
 

@@ -64,7 +64,7 @@ class History:
     _floor: dict[Key, int] = field(default_factory=dict)
     _entities: Iterator[int] = field(default_factory=count)
 
-    def open(  # noqa: PLR0913 - what a version is made of
+    def open(
         self,
         key: Key,
         row: dict[str, object],

@@ -73,10 +73,10 @@ class Emitter(ABC):
     def scope(self, table: Table) -> Mapping[str, str]:
         """The names of a table in `source`."""
 
-    def before_snapshot(self, in_flight: Sequence[Transaction]) -> None:
+    def before_snapshot(self, in_flight: Sequence[Transaction]) -> None:  # noqa: B027 - a hook
         """Takes the snapshot's position; `in_flight` are open at that time."""
 
-    def unseen(self) -> None:
+    def unseen(self) -> None:  # noqa: B027 - a hook
         """The log goes on although nobody reads it."""
 
     def unsent(self, change: RowChange) -> frozenset[str]:

@@ -80,9 +80,7 @@ class MySQL(Emitter):
             yield from self.marker(progress, "END")
             self._advance(31)
 
-    def _rows(
-        self, tx: Transaction, statement: Statement, progress: Progress
-    ) -> Iterator[Message]:
+    def _rows(self, tx: Transaction, statement: Statement, progress: Progress) -> Iterator[Message]:
         micros = self.stamp(tx, statement).micros
         at = (self._file, self._pos)
         for row, change in enumerate(statement.changes):

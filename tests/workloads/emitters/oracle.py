@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from workloads.choices import Choices
 from workloads.database import Dialect
-from workloads.emitters.emitter import PLACEHOLDER, Emitter, Place, Progress
+from workloads.emitters.emitter import PLACEHOLDER, Emitter, Place
 from workloads.messages import Message
 from workloads.model import Row, RowChange, Scan, Statement, Table, Transaction
 from workloads.truth import Stamp

@@ -1,5 +1,6 @@
 """PostgreSQL's connector: lsn and sequence, replica identities, TOAST."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from workloads.choices import Choices
@@ -26,6 +27,7 @@ class PostgreSQL(Emitter):
         self._xid = choices.between(700, 710)
         self._commit: int | None = None  # end of the transaction committed before
         self._started = 0  # where the snapshot, or the stream, began
+        self._stored = False  # whether a restart knows a commit before the first transaction
         self._written: dict[tuple[int, int], list[int]] = {}
 
     # -------------------------------------------------------------- what is told
@@ -71,6 +73,7 @@ class PostgreSQL(Emitter):
                     self._write(in_flight, number, statement)
         self._started = self._advance()
         self._commit = None
+        self._stored = self.choices.chance(3)
 
     def read(self, scan: Scan, row: Row) -> Place:
         del row
@@ -131,10 +134,9 @@ class PostgreSQL(Emitter):
         return self._lsn
 
     def _place(self, lsn: int, xid: int, micros: int, commit: int | None) -> Place:
-        first = None if commit is None else str(commit)
         source = {
             **self.times(micros),
-            "sequence": _pair(first, lsn),
+            "sequence": _pair(commit, lsn),
             "txId": xid,
             "lsn": lsn,
             "xmin": None,
@@ -144,12 +146,10 @@ class PostgreSQL(Emitter):
 
     def _again(self, commit: int | None, lsn: int) -> Mapping[str, object]:
         """Sent again, the first transaction may know a commit before it: the stored offset did."""
-        if commit is not None or lsn <= self._started or not self.choices.chance(3):
+        if commit is not None or lsn <= self._started or not self._stored:
             return {}
-        return {"sequence": _pair(str(self._started), lsn)}
+        return {"sequence": _pair(self._started, lsn)}
 
 
-def _pair(first: str | None, lsn: int) -> str:
-    return '[%s,"%d"]' % ("null" if first is None else f'"{first}"', lsn)  # noqa: UP031
-
-
+def _pair(first: int | None, lsn: int) -> str:
+    return json.dumps([None if first is None else str(first), str(lsn)])
