@@ -53,6 +53,7 @@ _QUALITY = {
 }
 _REASONS = {
     Reason.TOMBSTONE: "tombstone after its delete",
+    Reason.WAITING: "tombstone after a record in quarantine: it waits for it",
     Reason.CONFIRMED: "read confirmed the row",
     Reason.UNCHANGED: "update that changed nothing",
     Reason.UNSEEN_ROW: "delete of a row that was never seen: no row stood that equals it",

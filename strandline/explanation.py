@@ -20,7 +20,7 @@ from strandline.interpreter import Rules, Stages, TableHistory, interpret, no_ru
 from strandline.interpreter.decode import Decoded
 from strandline.interpreter.fold import Shape, fold
 from strandline.interpreter.link import Life, Linked
-from strandline.position import directly_after, major_of
+from strandline.position import major_of
 from strandline.record import Coordinates, Record
 from strandline.rendering import plain
 from strandline.version import ClosedBy, TimeQuality, Version
@@ -45,6 +45,7 @@ class Reason(StrEnum):
 
     REDELIVERY = "redelivery"
     TOMBSTONE = "tombstone"  # it follows its delete
+    WAITING = "waiting"  # a tombstone behind a record in quarantine, whose fate it shares
     CONFIRMED = "confirmed"  # a snapshot read of the row as it stood
     STALE_READ = "stale_read"
     UNCHANGED = "unchanged"
@@ -133,6 +134,11 @@ class Passed:
 
 
 Step = Opened | Closed | Passed
+
+# Where a step stands: a position in the source's log, and the offset of a record that has none
+# behind the record that has.
+_Place = tuple[str, int]
+_OWN = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,24 +267,23 @@ class _Telling:
 
     def steps(self) -> tuple[Step, ...]:
         placed = [*self._stays(), *self._passed_records(), *self._passed_truncates()]
-        ranks = {Closed: 0, Opened: 1, Passed: 2}
-        placed.sort(key=lambda each: (each[0], ranks[type(each[1])], each[1].record.at.offset))
+        placed.sort(key=lambda each: (*each[0], _rank(each[1]), each[1].record.at.offset))
         return tuple(step for _, step in placed)
 
     # ---------------------------------------------------- what opened and closed
 
-    def _stays(self) -> Iterator[tuple[str, Step]]:
+    def _stays(self) -> Iterator[tuple[_Place, Step]]:
         over: Version | None = None  # what stood where a create came
         for life in self.lives:
             before = over
             for image in life.images:
                 version = self.versions.get(image.at)
                 if version is not None:
-                    yield image.seq, self._opened(life, image, version, before)
+                    yield (image.seq, _OWN), self._opened(life, image, version, before)
                     before = version
             over = before if isinstance(life.end, Change) and life.end.op in IMAGES else None
             if before is not None and life.end is not None and over is None:
-                yield life.end.seq, self._closed(life, life.end, before)
+                yield (life.end.seq, _OWN), self._closed(life, life.end, before)
 
     def _opened(
         self, life: Life, image: Change, version: Version, before: Version | None
@@ -318,25 +323,25 @@ class _Telling:
 
     # ---------------------------------------------------- what changed nothing
 
-    def _passed_records(self) -> Iterator[tuple[str, Step]]:
+    def _passed_records(self) -> Iterator[tuple[_Place, Step]]:
         """Every delivery of the key that neither opened nor closed, where it came in the log.
 
         What has no position of its own comes after the record before it in its partition.
         """
         told = self._told()
-        previous: dict[int, Change] = {}
-        places: dict[int, str] = {}
+        previous: dict[int, Change | Passed] = {}
+        seqs: dict[int, str] = {}
         for at, delivery in sorted(self._deliveries(), key=lambda each: _order(each[0])):
-            place = places.get(at.partition, "")
+            before = previous.get(at.partition)
             own = self.kept.get(at, delivery).seq if isinstance(delivery, Change) else ""
-            place = own or (place and directly_after(place, at))
-            places[at.partition] = place
+            seqs[at.partition] = own or seqs.get(at.partition, "")
+            place = (seqs[at.partition], _OWN if own else at.offset)
             if isinstance(delivery, Passed):
                 yield place, delivery
-                continue
-            if at not in told:
-                yield place, self._passed(delivery, previous.get(at.partition))
-            previous[at.partition] = delivery
+            elif at not in told:
+                yield place, self._passed(delivery, before)
+            if isinstance(delivery, Change) or delivery.reason is Reason.QUARANTINED:
+                previous[at.partition] = delivery
 
     def _deliveries(self) -> Iterator[tuple[Coordinates, Change | Passed]]:
         yield from ((change.at, change) for change in self.changes)
@@ -347,7 +352,7 @@ class _Telling:
         ends = {life.end.at for life in self.lives if isinstance(life.end, Change)}
         return ends | {at for at, version in self.versions.items() if version.key == self.key}
 
-    def _passed(self, change: Change, previous: Change | None) -> Passed:
+    def _passed(self, change: Change, previous: Change | Passed | None) -> Passed:
         record = _reference(change)
         kept = self.kept.get(change.at)
         if kept is None:
@@ -360,12 +365,14 @@ class _Telling:
             return Passed(record, Reason.STALE_READ, self._newer(kept))
         return Passed(record, Reason.UNSEEN_ROW if self._live(kept.seq) else Reason.NOT_LIVE)
 
-    def _repeated(self, change: Change, previous: Change | None) -> Passed:
+    def _repeated(self, change: Change, previous: Change | Passed | None) -> Passed:
         record = _reference(change)
         if change.op is not Op.TOMBSTONE:
             firsts = [at for at, kept in self.kept.items() if kept.identity == change.identity]
             earlier = [at for at in firsts if _order(at) < _order(change.at)]
             return Passed(record, Reason.REDELIVERY, max(earlier or firsts, key=_order))
+        if isinstance(previous, Passed):
+            return Passed(record, Reason.WAITING, previous.record.at)
         if previous is not None and previous.op in ENDS:
             return Passed(record, Reason.TOMBSTONE, previous.at)
         return Passed(record, Reason.REDELIVERY)
@@ -389,7 +396,7 @@ class _Telling:
             for life in self.lives
         )
 
-    def _passed_truncates(self) -> Iterator[tuple[str, Step]]:
+    def _passed_truncates(self) -> Iterator[tuple[_Place, Step]]:
         ends = [life.end for life in self.lives]
         ended = {end.at for end in ends if isinstance(end, Fence) and not end.sweep}
         firsts = {(fence.seq, fence.scope): fence.at for fence in self.stages.found.fences}
@@ -400,11 +407,11 @@ class _Telling:
             if fence.at in ended:
                 continue
             if fence.at != first:
-                yield fence.seq, Passed(record, Reason.REDELIVERY, first)
+                yield (fence.seq, _OWN), Passed(record, Reason.REDELIVERY, first)
             elif fence.scope and scope and fence.scope != scope:
-                yield fence.seq, Passed(record, Reason.OTHER_TABLE, detail=fence.scope)
+                yield (fence.seq, _OWN), Passed(record, Reason.OTHER_TABLE, detail=fence.scope)
             else:
-                yield fence.seq, Passed(record, Reason.NOT_LIVE)
+                yield (fence.seq, _OWN), Passed(record, Reason.NOT_LIVE)
 
 
 def _ignored_changes(
@@ -445,6 +452,13 @@ def _same(was: object, now: object, *, document: bool) -> bool:
 
 def _opener(version: Version) -> Coordinates:
     return Coordinates(version.topic, version.partition, version.offset)
+
+
+def _rank(step: Step) -> int:
+    """At one position rows end before others begin, and a truncate comes before its rows."""
+    if isinstance(step, Passed):
+        return 1 if step.record.op == Op.TRUNCATE else 3
+    return 0 if isinstance(step, Closed) else 2
 
 
 def _order(at: Coordinates) -> tuple[int, int]:

@@ -281,6 +281,13 @@ def test_quarantined_and_control_records_of_the_key_are_told_others_are_counted(
     assert (told.records, told.nameless) == (3, 1)
 
 
+def test_a_tombstone_behind_a_quarantined_record_waits_for_it(stream):
+    stream.change("c", 1, 10, name="A")
+    stream.add(stream.key(1), b'{"op":"x"}')
+    stream.tombstone(1)
+    assert passed(stream) == [(1, Reason.QUARANTINED, None), (2, Reason.WAITING, 1)]
+
+
 # ---------------------------------------------------------------- what opened and closed
 
 
