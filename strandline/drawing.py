@@ -6,6 +6,7 @@ for, so everything they hold is made printable first.
 """
 
 import json
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -367,8 +368,8 @@ def _shared(was: object, now: object) -> int:
     """How many letters may be left out at the start of two long texts."""
     if not (isinstance(was, str) and isinstance(now, str)):
         return 0
-    pairs = enumerate(zip(was, now, strict=False))
-    shared = next((at for at, (a, b) in pairs if a != b), min(len(was), len(now)))
+    lengths = range(min(len(was), len(now)) + 1)
+    shared = bisect_left(lengths, x=True, key=lambda length: was[:length] != now[:length]) - 1
     return max(shared - _CONTEXT, 0)
 
 
