@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
 
 from workloads.capture import Capture
@@ -32,8 +32,10 @@ def differences(capture: Capture, rows: Mapping[str, Sequence[Cells]]) -> list[s
 
 def _table_differences(topic: str, history: History, rows: Sequence[Cells]) -> Iterator[str]:
     shown = _by_key(history.table, rows)
+    # Without schemas a column of which no value ever came is not there to be listed.
+    columns = {name for cells in rows for name in cells}
     for key in sorted({*history.versions, *shown}, key=repr):
-        wanted = [_told(history, version) for version in history.versions.get(key, [])]
+        wanted = [_told(history, version, columns) for version in history.versions.get(key, [])]
         found = [_shown(history, cells) for cells in shown.get(key, [])]
         if wanted != found:
             yield f"{topic} {key}:"
@@ -91,10 +93,10 @@ def _by_key(table: Table, rows: Iterable[Cells]) -> dict[Key, list[Cells]]:
     return found
 
 
-def _told(history: History, version: Version) -> list[object]:
+def _told(history: History, version: Version, columns: Set[str]) -> list[object]:
     told: list[object] = [
         [version.row[column.name] for column in history.table.columns],
-        sorted(version.unavailable),
+        sorted(version.unavailable & columns),
         version.op,
         version.closed_by,
         _key_cells(history.table, version.moved_from),

@@ -39,17 +39,19 @@ class Broker:
     tally: Tally = field(default_factory=Tally)
     _ends: dict[tuple[str, int], int] = field(default_factory=lambda: defaultdict(int))
     _seen: set[object] = field(default_factory=set)
+    _run: int = 0
 
     def deliver(self, messages: Sequence[Message], crashes: int) -> None:
         """All messages, with that many deaths of the connector on the way."""
         start, resumed = 0, False
         for _ in range(crashes):
             stop = self.choices.between(start, len(messages))
-            stop = _past_snapshot(messages, stop)
-            back = resumable(messages[:stop])
+            stop = _whole(messages, stop)
+            back = self._resumable(messages[:stop])
             resume = self.choices.pick(back) if back else stop
             self._until_death(messages[start:stop], max(0, resume - start), resumed=resumed)
             start, resumed = resume, True
+            self._run += 1
         self.send(messages[start:], resumed=resumed)
 
     def send(self, messages: Sequence[Message], *, resumed: bool = False) -> None:
@@ -64,11 +66,28 @@ class Broker:
 
     def repeat(self, messages: Sequence[Message]) -> tuple[Record, ...]:
         """The records of one more resumption, from some row change to the end."""
-        back = resumable(messages)
+        back = self._resumable(messages)
         before = len(self.records)
-        for message in messages[self.choices.pick(back) :] if back else ():
-            self._store(message, message, self._partition(message))
+        self._run += 1
+        sent = messages[self.choices.pick(back) :] if back else ()
+        for message in sent:
+            self._store(message, sent[0], self._partition(message))
         return tuple(self.records[before:])
+
+    def _resumable(self, messages: Sequence[Message]) -> list[int]:
+        """Where the connector may resume to repeat the last of these; the last place first.
+
+        At the first message of a row change; not before the end of a snapshot; nowhere before a
+        change that could not be told from its repetition.
+        """
+        places: list[int] = []
+        for index in range(len(messages) - 1, -1, -1):
+            message = messages[index]
+            if message.snapshot or (message.fragile and not self.emitter.context):
+                break
+            if index == 0 or messages[index - 1].unit != message.unit:
+                places.append(index)
+        return places
 
     def _until_death(self, messages: Sequence[Message], unsure: int, *, resumed: bool) -> None:
         """What was sent before the death; of the part sent again some never arrived.
@@ -79,13 +98,13 @@ class Broker:
         for message in messages[:unsure]:
             self._store(message, first, self._partition(message))
         placed = [(message, self._partition(message)) for message in messages[unsure:]]
-        lost = {}
+        lossy = not any(message.snapshot or message.fragile for message, _ in placed)
+        lost = set()
         for message, partition in placed:
             place = (message.topic, partition)
+            if lossy and self.choices.chance(8):
+                lost.add(place)
             if place not in lost:
-                lost[place] = not message.snapshot and self.choices.chance(6)
-            lost[place] = lost[place] or (not message.snapshot and self.choices.chance(12))
-            if not lost[place]:
                 self._store(message, first, partition)
 
     def _store(self, message: Message, first: Message | None, partition: int) -> None:
@@ -104,10 +123,19 @@ class Broker:
                 self.now,
                 converter.key(message.table, message.key),
                 converter.value(message.table, value),
-                tuple((n, converter.header(message.table, k)) for n, k in message.headers),
+                self._headers(message),
             )
         )
         self._count(message, again=again)
+
+    def _headers(self, message: Message) -> tuple[tuple[str, bytes], ...]:
+        table, header = message.table, self.emitter.converter.header
+        moves = [(name, header(table, key)) for name, key in message.headers]
+        if not self.emitter.context or table is None:
+            return tuple(moves)
+        context = {"connectorLogicalName": self.emitter.prefix, "runId": f"run-{self._run}"}
+        named = [(f"__debezium.context.{name}", text.encode()) for name, text in context.items()]
+        return (*moves, *named)
 
     def _count(self, message: Message, *, again: bool) -> None:
         if message.kind == "control":
@@ -150,25 +178,15 @@ class Broker:
         self.tally.quarantined += 1
 
 
-def resumable(messages: Sequence[Message]) -> list[int]:
-    """Where a connector may resume to repeat the last of these messages; the last place first.
+def _whole(messages: Sequence[Message], stop: int) -> int:
+    """Where a connector may die. In a snapshot it would start that anew; let it live until its end.
 
-    At the first message of a row change; not before the end of a snapshot; nowhere before a change
-    that could not be told from its repetition.
+    Likewise in a transaction of which a part sent again could not be told from what follows (A1).
     """
-    places: list[int] = []
-    for index in range(len(messages) - 1, -1, -1):
-        message = messages[index]
-        if message.snapshot or message.fragile:
-            break
-        if index == 0 or messages[index - 1].unit != message.unit:
-            places.append(index)
-    return places
-
-
-def _past_snapshot(messages: Sequence[Message], stop: int) -> int:
-    """A connector that dies in a snapshot would start it anew; let it live until its end."""
-    while stop < len(messages) and messages[stop].snapshot:
+    while 0 < stop < len(messages) and (
+        messages[stop].snapshot
+        or (messages[stop].fragile and messages[stop].tx == messages[stop - 1].tx)
+    ):
         stop += 1
     return stop
 

@@ -52,6 +52,8 @@ class Emitter(ABC):
         self.converter = self._converter()
         self.tombstones = not choices.chance(4)
         self.transactions = choices.chance(2)
+        # Context headers name the run of the connector since 3.4.
+        self.context = self.release >= (3, 4) and choices.chance(2)
         self._units = count()
         self._txs = count(1)
         self._changes = count()
@@ -171,7 +173,16 @@ class Emitter(ABC):
         if self.tombstones:
             key = self._key(change.table, change.old_key)
             topic = self.topic(change.table)
-            yield Message(topic, "control", unit, change.table, key, headers=headers)
+            yield Message(
+                topic,
+                "control",
+                unit,
+                change.table,
+                key,
+                headers=headers,
+                tx=None if tx is None else tx.number,
+                fragile=tx is not None and tx.fragile,
+            )
 
     def pointer(self, name: str, key: Any, table: Table) -> tuple:
         """The header that names the other key of a move."""
