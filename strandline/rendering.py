@@ -36,6 +36,24 @@ def plain(value: object) -> object:
             return value
 
 
+def floating(value: float) -> str:
+    """A float as text the way Java spells it: 1.0E10 and 1.0E-4, plain between 0.001 and 10^7.
+
+    What keys show: both engines have to write the same. Source: `java.lang.Double.toString`, but
+    for the numbers nearest to zero, of which Java writes two digits where one would do.
+    """
+    if not math.isfinite(value):
+        return str(plain(value))
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    shown = "".join(map(str, digits))
+    power = len(shown) + int(exponent) - 1  # of ten, that the first digit stands for
+    minus = "-" if sign else ""
+    if any(digits) and not -3 <= power < 7:
+        return f"{minus}{shown[0]}.{shown[1:] or '0'}E{power}"
+    plainly = format(Decimal((0, digits, int(exponent))), "f")
+    return minus + (plainly if "." in plainly else plainly + ".0")
+
+
 def _time(value: datetime) -> str:
     if value.tzinfo is None:
         return value.isoformat(timespec="microseconds")

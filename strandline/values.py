@@ -168,9 +168,7 @@ def _base64(value: Any, of: ColumnType) -> object:
     """Bytes, and Decimals; these also as bare JSON numbers (`decimal.format=NUMERIC`)."""
     text = spelled(value)
     if of.kind is Kind.BINARY:
-        if not isinstance(value, str):
-            raise UnfitError("not a string")
-        return _bytes(text)
+        return _bytes(value)
     if isinstance(value, str) and _is_base64(text):
         return _from_bytes(_bytes(text), of)
     if of.kind is Kind.DECIMAL:
@@ -183,10 +181,10 @@ def _is_base64(text: str) -> bool:
     return len(text) % 4 == 0 and _BASE64.fullmatch(text) is not None
 
 
-def _bytes(text: str) -> bytes:
-    if not _is_base64(text):
+def _bytes(value: Any) -> bytes:
+    if not isinstance(value, str) or not _is_base64(value):
         raise UnfitError("not base64")
-    return base64.b64decode(text)
+    return base64.b64decode(value)
 
 
 def _from_bytes(data: bytes, of: ColumnType) -> object:
@@ -236,22 +234,16 @@ def _variable_scale(value: Any, of: ColumnType) -> str:
     """Exact text without the zeros that end a fraction: equal numbers have one text, as keys."""
     del of
     fields = structured.document(value)
-    scale = _integer(_present(fields["scale"]), Kind.INT32)
+    scale = _integer(spelled(fields["scale"]), Kind.INT32)
     if abs(scale) > MAX_SCALE:
         raise UnfitError("a scale beyond every database")
-    text = _digits(_unscaled(_bytes(_present(fields["value"])), scale))
+    text = _digits(_unscaled(_bytes(fields["value"]), scale))
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _present(part: Any) -> str:
-    if part is None:
-        raise UnfitError("a part is missing")
-    return spelled(part)
 
 
 def _bits(value: Any, of: ColumnType) -> str:
     """Zeros and ones, the highest first; as many as declared, else as many as there are."""
-    data = _bytes(spelled(value))
+    data = _bytes(value)
     width = of.precision or 8 * len(data)
     number = int.from_bytes(data, "little")
     if number >> width:

@@ -42,8 +42,12 @@ _UNSIGNED = (-(1 << 63), (1 << 64) - 1)
 _MARK = "\x01"
 # Group 1 is what stands before the next of them, group 2.
 _BARE = rf'\G((?:[^"0-9tf-]++|{spelling.STRING})*+)(-?[0-9][0-9.eE+-]*+|true|false)'
-_MARKED = r'"\\u0001([^"]*+)"'
-_LOOKS_BARE = r"-?[0-9][0-9.eE+-]*|true|false"
+_MARKED = r'"\\u0001(-?[0-9][0-9.eE+-]*+|true|false)"'
+_LOOKS_BARE = r"-?[0-9][0-9.eE+-]*|true|false|\"-?Infinity\""
+_FRACTION = r"[0-9][.eE]|Infinity"
+_LOOKS_LIKE_A_DOUBLE = (
+    r"\A(?:-?[0-9]+\.[0-9]+(?:E-?[0-9]+)?\z|\"-?Infinity\"\z|[\[{][\s\S]*?(?:[0-9][.eE]|Infinity))"
+)
 
 _HEX_OF_A_LONG = 16
 _HEX_OF_38_DIGITS = 32
@@ -116,18 +120,31 @@ def respelled(
     """Those cells once more, spelled as they were sent: a struct of texts for `prepare`.
 
     `image` is the field of the payload that holds the cells, None where they stand at its top;
-    `cells` are the texts that `from_json` gave, with their types. NULL for a record in which
-    nothing could have been lost; None where no type could lose anything.
+    `cells` are the texts that `from_json` gave, with their types. A field is NULL where nothing
+    could have been lost, and so is the struct where no field is wanted; None where no type could
+    lose anything. Text columns are worth their while only where no schema warrants that their
+    cells are strings.
     """
-    doubts = {name: _doubtful(cell, of) for name, (cell, of) in cells.items()}
-    doubtful = {name: doubt for name, doubt in doubts.items() if doubt is not None}
-    if not doubtful:
+    wanted = {
+        name: (F.coalesce(doubt, F.lit(False)), of)
+        for name, (cell, of) in cells.items()
+        if (doubt := _doubtful(cell, of)) is not None
+    }
+    if not wanted:
         return None
-    fields = ", ".join("`" + name.replace("`", "``") + "`: STRING" for name in doubtful)
-    row = f"STRUCT<{fields}>"
-    found = F.from_json(marked(payload), row if image is None else f"{image} {row}", STRICT)
-    doubt = reduce(lambda a, b: a | b, (F.coalesce(d, F.lit(False)) for d in doubtful.values()))
-    return F.when(doubt, found if image is None else found[image])
+    fields = ", ".join("`" + name.replace("`", "``") + "`: STRING" for name in wanted)
+    schema = f"STRUCT<{fields}>" if image is None else f"{image} STRUCT<{fields}>"
+    found = F.from_json(marked(payload), schema, STRICT)
+    texts = _once(
+        found if image is None else found[image],
+        lambda row: F.struct(
+            *(
+                F.when(doubt, _spelled(row.getField(name), of)).alias(name)
+                for name, (doubt, of) in wanted.items()
+            )
+        ),
+    )
+    return F.when(reduce(lambda a, b: a | b, (doubt for doubt, _ in wanted.values())), texts)
 
 
 def marked(document: Column) -> Column:
@@ -136,15 +153,22 @@ def marked(document: Column) -> Column:
 
 
 def _doubtful(cell: Column, of: ColumnType) -> Column | None:
-    if of.wire is Wire.BASE64:
+    """True where the cell may be a number that `from_json` changed, or no string at all."""
+    if of.wire in {Wire.BASE64, Wire.BITS}:
         return _matches(_LOOKS_BARE, cell)
     if of.wire is Wire.JSON or (of.wire is Wire.PLAIN and of.kind is Kind.DECIMAL):
-        return cell.rlike("[0-9][.eE]")
+        return cell.rlike(_FRACTION)
+    if of.wire in {Wire.PLAIN, Wire.JSON_TEXT} and of.kind is Kind.TEXT:
+        return cell.rlike(_LOOKS_LIKE_A_DOUBLE)
     return None
 
 
-def _unmarked(cell: Column) -> Column:
-    return F.translate(cell, _MARK, "")
+def _spelled(cell: Column, of: ColumnType) -> Column:
+    """A cell of a marked document as it was sent; the decoders of base64 look at the mark."""
+    if of.wire in {Wire.BASE64, Wire.BITS}:
+        return cell
+    scalar = F.when(cell.startswith(_MARK), F.substring(cell, 2, 2**31 - 1))
+    return scalar.otherwise(F.regexp_replace(cell, _MARKED, "$1"))
 
 
 def _matches(pattern: str, cell: Column) -> Column:
@@ -166,10 +190,6 @@ def _as_it_is(cell: Column, of: ColumnType) -> Column:
 
 
 # ---------------------------------------------------------------- JSON's own types
-
-
-def _prepare_plain(cell: Column, of: ColumnType) -> Column:
-    return _unmarked(cell) if of.kind is Kind.DECIMAL else cell
 
 
 def _plain(cell: Column, of: ColumnType) -> Column:
@@ -213,7 +233,7 @@ def _prepare_base64(cell: Column, of: ColumnType) -> Column:
     data = F.unbase64(cell)
     if of.kind is Kind.BINARY:
         return F.when(_is_base64(cell), data)
-    number = F.concat(F.lit("n"), _unmarked(cell))
+    number = F.concat(F.lit("n"), F.translate(cell, _MARK, ""))
     return F.when(_is_base64(cell), F.hex(data)).otherwise(
         _when_matched(f"n(?:{spelling.NUMBER})", number, number)
     )
@@ -363,7 +383,8 @@ def _padded(number: Column, places: int) -> Column:
 def _prepare_variable_scale(cell: Column, of: ColumnType) -> Column:
     """(scale, digits in hexadecimal); NULL where they are not both there."""
     del of
-    return _once(F.from_json(cell, "scale STRING, value STRING", STRICT), _scale_and_digits)
+    parts = F.from_json(cell, "scale STRING, value STRING", STRICT)
+    return F.when(cell.rlike(r'"value"\s*:\s*"'), _once(parts, _scale_and_digits))
 
 
 def _scale_and_digits(parts: Column) -> Column:
@@ -452,15 +473,14 @@ def _structured(prepared: Column, of: ColumnType) -> Column:
 
 
 def _prepare_json(cell: Column, of: ColumnType) -> Column:
-    """An array, map or struct, without the marks."""
+    """An array, map or struct."""
     del of
-    return _when_matched(r"[\[{][\s\S]*+", cell, F.regexp_replace(cell, _MARKED, "$1"))
+    return F.when(cell.startswith("{") | cell.startswith("["), cell)
 
 
 _Step = Callable[[Column, ColumnType], Column]
 
 _PREPARE: Mapping[Wire, _Step] = {
-    Wire.PLAIN: _prepare_plain,
     Wire.UNSIGNED: _prepare_unsigned,
     Wire.BASE64: _prepare_base64,
     Wire.VARIABLE_SCALE: _prepare_variable_scale,

@@ -5,15 +5,23 @@ import random
 from collections import defaultdict
 from datetime import UTC
 from decimal import Decimal
+from typing import NamedTuple
 
 import pytest
 from pyspark.sql import functions as F
 from strandline_spark import values
-from typetable import ROWS, UNFIT, UNHELD, encoded
+from typetable import ROWS, UNFIT, UNHELD, Outcome, encoded
 
+from strandline.key import canonical
+from strandline.rendering import floating
 from strandline.spelling import comparable_json
 from strandline.types import ColumnType, Kind, Wire
-from strandline.values import decode, single
+from strandline.values import Number, UnfitError, UnheldError, decode, single
+
+
+class Found(NamedTuple):
+    value: object
+    text: object
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +46,7 @@ def decoded(spark):
 
 
 def outcomes_of(spark, documents, types):
-    """One dict of decoded columns a document."""
+    """What was found in each column, a dict for each document."""
     records = spark.createDataFrame(
         [(number, '{"after":' + text + "}") for number, text in enumerate(documents)],
         "number INT, payload STRING",
@@ -56,17 +64,25 @@ def outcomes_of(spark, documents, types):
     prepared = sent.select(
         "number",
         *(texts[name].isNotNull().alias(f"sent_{name}") for name in types),
-        *(values.prepare(texts[name], of).alias(name) for name, of in types.items()),
+        *(values.prepare(texts[name], of).alias(f"ready_{name}") for name, of in types.items()),
     )
     found = prepared.select(
         *(F.col(f"sent_{name}") for name in types),
-        *(readable(values.finish(F.col(name), of), of).alias(name) for name, of in types.items()),
+        *(
+            readable(values.finish(F.col(f"ready_{name}"), of), of).alias(name)
+            for name, of in types.items()
+        ),
+        *(key_column(name, of).alias(f"text_{name}") for name, of in types.items()),
         *(beyond(name, of).alias(f"unheld_{name}") for name, of in types.items()),
     )
     return [
-        {name: outcome(row, name, of) for name, of in types.items()}
+        {name: Found(outcome(row, name, of), row[f"text_{name}"]) for name, of in types.items()}
         for row in found.toLocalIterator()
     ]
+
+
+def values_of(outcomes):
+    return [{name: found.value for name, found in each.items()} for each in outcomes]
 
 
 def readable(value, of):
@@ -74,8 +90,12 @@ def readable(value, of):
     return value.cast("timestamp_ntz") if of.kind is Kind.INSTANT else value
 
 
+def key_column(name, of):
+    return values.text(values.finish(F.col(f"ready_{name}"), of), of)
+
+
 def beyond(name, of):
-    unheld = values.unheld(F.col(name), of)
+    unheld = values.unheld(F.col(f"ready_{name}"), of)
     return F.lit(False) if unheld is None else unheld
 
 
@@ -101,7 +121,49 @@ def as_interpreted(value, of):
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
 def test_a_cell_decodes_in_spark_as_the_type_table_says(row, decoded):
-    assert repr(decoded[row.of, row.wire]) == repr(row.expected)
+    assert repr(decoded[row.of, row.wire].value) == repr(row.expected)
+
+
+def test_a_value_has_the_same_text_in_the_keys_of_both_engines(decoded):
+    values_of_rows = [row for row in ROWS if not isinstance(row.expected, Outcome | None)]
+    differing = [
+        (str(row), text, key_text(row.expected))
+        for row in values_of_rows
+        if (text := decoded[row.of, row.wire].text) != key_text(row.expected)
+        and row.wire not in NEAREST_TO_ZERO
+    ]
+    assert not differing
+
+
+NEAREST_TO_ZERO = {"4.9E-324", "1.4E-45"}  # Java writes two digits where one would do
+
+
+def key_text(value):
+    if isinstance(value, float):
+        return floating(value)
+    return json.loads(canonical({"key": value}))["key"]
+
+
+def test_a_cell_in_a_column_of_any_other_type_is_the_same_in_both_engines(spark):
+    types = {f"c{number}": of for number, of in enumerate(dict.fromkeys(row.of for row in ROWS))}
+    wires = sorted({row.wire for row in ROWS})
+    documents = ["{" + ",".join(f'"{name}":{wire}' for name in types) + "}" for wire in wires]
+    differing = [
+        (wire, types[name], value, expected)
+        for wire, found in zip(wires, outcomes_of(spark, documents, types), strict=True)
+        for name, (value, _) in found.items()
+        if repr(value) != repr(expected := interpreted(wire, types[name]))
+    ]
+    assert not differing
+
+
+def interpreted(wire, of):
+    try:
+        return decode(json.loads(wire, parse_float=Number), of)
+    except UnfitError:
+        return UNFIT
+    except UnheldError:
+        return UNHELD
 
 
 def test_decimals_of_every_length_decode_alike_in_both_engines(spark):
@@ -120,8 +182,9 @@ def test_decimals_of_every_length_decode_alike_in_both_engines(spark):
         for number in numbers
     ]
     types = {"scaled": scaled, "variable": variable, "wide": wide}
-    found = outcomes_of(spark, [json.dumps(each) for each in cells], types)
-    assert found == [{n: decode(each[n], of) for n, of in types.items()} for each in cells]
+    found = values_of(outcomes_of(spark, [json.dumps(each) for each in cells], types))
+    expected = [{n: decode(each[n], of) for n, of in types.items()} for each in cells]
+    assert found == expected
 
 
 def test_json_numbers_of_every_length_keep_their_digits(spark):
@@ -130,7 +193,7 @@ def test_json_numbers_of_every_length_keep_their_digits(spark):
     numbers = [Decimal(chance.getrandbits(126) - (1 << 125)).scaleb(-19) for _ in range(50)]
     nested = ColumnType(Kind.TEXT, Wire.JSON)
     documents = [f'{{"a":{number:f},"b":[{number:f},"{number:f}"]}}' for number in numbers]
-    found = outcomes_of(spark, documents, {"a": of, "b": nested})
+    found = values_of(outcomes_of(spark, documents, {"a": of, "b": nested}))
     expected = [
         {"a": decode(f"{number:f}", of), "b": f'[{number:f},"{number:f}"]'} for number in numbers
     ]
