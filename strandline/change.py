@@ -43,7 +43,8 @@ class Change:
     `identity` is equal for two deliveries of one change (ordering-notes §2). `seq` is "" for a
     tombstone until the distinct stage has placed it. `before` and `after` are the images as sent,
     as JSON text that compares; None where the image is absent or no fact. `scope` names the
-    physical table, `emitted` is the envelope's own time in milliseconds.
+    physical table, `emitted` is the envelope's own time in milliseconds, of the reads of a whole
+    snapshot. `connector_run` changes whenever the connector starts.
     """
 
     at: Coordinates
@@ -64,6 +65,8 @@ class Change:
     scope: str | None = None
     emitted: int | None = None
     in_flight: bool = False  # of a transaction that may have been open when a snapshot was taken
+    numbered: bool = False  # an ordinal tells it from every other change at its position
+    connector_run: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +100,4 @@ class Quarantined:
     at: Coordinates
     reason: str
     detail: str
+    key: str | None = None  # canonical, where it could be read

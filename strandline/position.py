@@ -1,17 +1,29 @@
 """Positions: where in the source's log a change stands, as text that sorts.
 
 `_seq = epoch · major · tie`, all of fixed width: 4 hexadecimal digits of epoch (the log's lineage),
-the digits of the connector's major position, 16 hexadecimal digits of Kafka offset. The major
-position alone orders changes; inside one major position the offset does, since Kafka keeps the
-order of first deliveries (ordering-notes §1). Text, not binary: Delta keeps min/max of text, people
-can read it.
+the digits of the connector's major position, 16 hexadecimal digits of tie: phase, Kafka offset,
+partition. The major position alone orders changes; inside one major position the offset does, since
+Kafka keeps the order of first deliveries (ordering-notes §1). Text, not binary: Delta keeps min/max
+of text, and people can read it.
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from strandline.errors import UndecodableError
+from strandline.record import Coordinates
 
-_TIE_DIGITS = 16
+_OFFSET_DIGITS = 11
+_PARTITION_DIGITS = 4
+_PLACE_DIGITS = _OFFSET_DIGITS + _PARTITION_DIGITS
+_TIE_DIGITS = 1 + _PLACE_DIGITS
+
+
+class Phase(StrEnum):
+    """What comes first inside one major position, after truncates."""
+
+    ROW = "0"
+    READ = "1"  # of a snapshot that saw everything up to its position
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +56,9 @@ def digits(value: object, width: int, what: str) -> str:
     return text
 
 
-def seq(major: str, offset: int, *, epoch: int = 0) -> str:
+def seq(major: str, at: Coordinates, *, phase: Phase = Phase.ROW, epoch: int = 0) -> str:
     """The sortable position of a row change."""
-    return f"{epoch:04x}{major}{offset:0{_TIE_DIGITS}x}"
+    return f"{epoch:04x}{major}{phase.value}{_place(at)}"
 
 
 def fence_seq(major: str, *, epoch: int = 0) -> str:
@@ -54,7 +66,7 @@ def fence_seq(major: str, *, epoch: int = 0) -> str:
 
     Its own offset says nothing, a truncate has no key and lands in any partition.
     """
-    return seq(major, 0, epoch=epoch)
+    return f"{epoch:04x}{major}{0:0{_TIE_DIGITS}x}"
 
 
 def major_of(position: str) -> str:
@@ -62,6 +74,15 @@ def major_of(position: str) -> str:
     return position[:-_TIE_DIGITS]
 
 
-def directly_after(position: str, offset: int) -> str:
-    """The `_seq` of a record at that offset which has no position but that of the one before it."""
-    return f"{major_of(position)}{offset:0{_TIE_DIGITS}x}"
+def before_rows(position: str) -> str:
+    """The place of a fence at a row's own major position."""
+    return f"{major_of(position)}{0:0{_TIE_DIGITS}x}"
+
+
+def directly_after(position: str, at: Coordinates) -> str:
+    """The `_seq` of a record there which has no position but that of the one before it."""
+    return f"{position[:-_PLACE_DIGITS]}{_place(at)}"
+
+
+def _place(at: Coordinates) -> str:
+    return f"{at.offset:0{_OFFSET_DIGITS}x}{at.partition:0{_PARTITION_DIGITS}x}"

@@ -5,7 +5,7 @@ A table that fails does not hold the others; the receipt says what happened to e
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from py4j.protocol import Py4JJavaError
@@ -30,7 +30,7 @@ QUARANTINE = (
     "table STRING, topic STRING, topic_id STRING, partition INT, offset BIGINT, "
     "timestamp TIMESTAMP, key BINARY, value BINARY, "
     "headers ARRAY<STRUCT<key: STRING, value: BINARY>>, "
-    "reason STRING, detail STRING, run INT"
+    "record_key STRING, reason STRING, detail STRING, run INT"
 )
 
 # What the engine relies on, whatever the cluster's defaults are.
@@ -63,20 +63,29 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
     delta.create(spark, lake.quarantine, StructType.fromDDL(QUARANTINE), [], {})
     connector = CONNECTORS[manifest.connector].rules
     told = control.told(session(spark, SETTINGS), manifest, connector)
+    refused = frozenset(
+        row["table"]
+        for row in delta.read(spark, lake.quarantine).select("table").distinct().toLocalIterator()
+    )
     with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="table") as tables:
-        receipts = tables.map(lambda cut: _table(spark, manifest, cut, told), manifest.tables)
+        receipts = tables.map(
+            lambda cut: _table(spark, manifest, cut, told, refused), manifest.tables
+        )
         done = tuple(receipts)
     seconds = round(time.monotonic() - began, 3)
     return Receipt(manifest.source, manifest.number, done, told.records, seconds)
 
 
-def _table(spark: SparkSession, manifest: Manifest, cut: TableCut, told: Told) -> TableReceipt:
+def _table(
+    spark: SparkSession, manifest: Manifest, cut: TableCut, told: Told, refused: Collection[str]
+) -> TableReceipt:
     began = time.monotonic()
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", cut.table)
     try:
         small = sum(offsets.end - offsets.start for offsets in cut.ranges) < SMALL
         settings = {**SETTINGS, **(FOR_SMALL if small else {})}
-        return TableRun(session(spark, settings), manifest, cut, told).compact()
+        own = session(spark, settings)
+        return TableRun(own, manifest, cut, told, refused=cut.table in refused).compact()
     except (StrandlineError, PySparkException, Py4JJavaError) as error:
         log.exception("%s: not applied", cut.table)
         return TableReceipt(

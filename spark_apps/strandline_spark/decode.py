@@ -17,15 +17,17 @@ from pyspark.sql import functions as F
 
 from strandline import flattened
 from strandline.change import Op
-from strandline.interpreter.decode import EARLIEST, NEW_KEY, OLD_KEY, TOLERANCE
+from strandline.interpreter.decode import EARLIEST, NEW_KEY, OLD_KEY, RUN_ID, TOLERANCE
 from strandline.placeholder import spellings
+from strandline.position import Phase
 from strandline.rules import TableRules
 from strandline.types import ColumnType
 from strandline.version import TimeQuality
 from strandline_spark import documents, values
 from strandline_spark.changes import JSON, quoted
 from strandline_spark.connectors import Connector
-from strandline_spark.connectors.connector import known, whole
+from strandline_spark.connectors.connector import whole
+from strandline_spark.distinct import place
 from strandline_spark.shape import Shape
 from strandline_spark.verdict import Judged, judge
 
@@ -328,13 +330,16 @@ class Decoder:
     def _meta(self, *, flat: bool) -> list[Column]:
         """The columns of the changes table besides the business columns."""
         source, op = F.col("v.source"), F.col("_op")
-        tie = F.when(op == Op.TRUNCATE.value, F.lit(0)).otherwise(F.col("offset"))
-        seq = F.concat(self._epoch(), F.col("_major"), F.lower(F.lpad(F.hex(tie), 16, "0")))
+        read = (op == "r") & ~F.coalesce(source["snapshot"] == "incremental", F.lit(False))
+        last = read & _snapshot() if self.connector.rules.reads_last and not flat else F.lit(False)
+        phase = F.when(last, Phase.READ.value).otherwise(Phase.ROW.value)
+        row_tie = F.concat(phase, place(F.col("offset"), F.col("partition")))
+        tie = F.when(op == Op.TRUNCATE.value, "0" * 16).otherwise(row_tie)
+        seq = F.concat(self._epoch(), F.col("_major"), tie)
         best, raw, quality = self._time()
         moved = F.col("_moved_to").isNotNull() | F.col("_moved_from").isNotNull()
         kind = F.when(op == Op.TRUNCATE.value, "fence").when(moved, "move").otherwise("row")
-        place = F.concat_ws(":", "partition", "offset")
-        read = (op == "r") & ~F.coalesce(source["snapshot"] == "incremental", F.lit(False))
+        at = F.concat_ws(":", "partition", "offset")
         unset = [F.when(self._unset(name), F.lit(name)) for name in self.shape.names]
         unheld = [(name, self._unheld(name)) for name in self.shape.names]
         beyond = [F.when(is_so, F.lit(name)) for name, is_so in unheld if is_so is not None]
@@ -345,7 +350,7 @@ class Decoder:
             F.col("_key"),
             op.alias("_op"),
             F.when(change, seq).otherwise(F.lit("")).alias("_seq"),
-            (place if flat else self.connector.position(source)).alias("_position"),
+            (at if flat else self.connector.position(source)).alias("_position"),
             (F.lit("") if flat else self.connector.link(source)).alias("_link"),
             self._identity(flat=flat).alias("_identity"),
             F.col("_moved_to"),
@@ -356,7 +361,9 @@ class Decoder:
             F.col("_before"),
             F.when(F.size(_named(unset)) == 0, F.col("_after")).alias("_after"),
             self.connector.scope(source).alias("_scope"),
-            F.when(read, whole(F.col("v.ts_ms"))).alias("_emitted"),
+            F.when(read & _snapshot(), whole(F.col("v.ts_ms"))).alias("_emitted"),
+            (F.lit(False) if flat else self._ordinal().isNotNull()).alias("_numbered"),
+            _header(RUN_ID).alias("_connector_run"),
             F.coalesce(in_flight, F.lit(False)).alias("_in_flight"),
             best.alias("_time"),
             raw.alias("_source_ts"),
@@ -377,11 +384,14 @@ class Decoder:
             epoch = F.when(F.col("timestamp") >= since, f"{each.number:04x}").otherwise(epoch)
         return epoch
 
+    def _ordinal(self) -> Column:
+        return self.connector.ordinal(F.col("v.source"), F.col("v.transaction"))
+
     def _identity(self, *, flat: bool) -> Column:
         source = F.col("v.source")
         parts: tuple[Column, ...] = (
             *self.connector.identity(source),
-            self.connector.ordinal(source, F.col("v.transaction")),
+            self._ordinal(),
         )
         if flat:
             place = F.concat_ws(":", "topic_id", "partition", "offset")
@@ -436,12 +446,11 @@ def _unfit(column: str, unheld: Column | None) -> Column:
 
 
 def _text(cells: Mapping[str, Column], types: Mapping[str, ColumnType]) -> Column:
-    """Canonical JSON of a key's cells; NULL where one is no value of its type."""
+    """Canonical JSON of a key's cells; NULL where one is null or no value of its type."""
     typed = {name: values.decode(cells[name], of) for name, of in types.items()}
-    unfit = (cells[name].isNotNull() & typed[name].isNull() for name in types)
+    unfit = (typed[name].isNull() for name in types)  # also where the cell is null
     text = F.to_json(
-        F.struct(*(values.text(typed[name], of).alias(name) for name, of in types.items())),
-        {"ignoreNullFields": "false"},
+        F.struct(*(values.text(typed[name], of).alias(name) for name, of in types.items()))
     )
     return F.when(~reduce(lambda a, b: a | b, unfit), text)
 
@@ -470,6 +479,3 @@ def _loosely(payload: Column) -> Column:
         F.from_json(payload, parts, _STRICT).alias("parts"),
         F.try_parse_json(payload).isNotNull().alias("valid"),
     )
-
-
-__all__ = ["Decoder", "known", "parsed"]

@@ -21,7 +21,8 @@ class Context:
     """What a derivation needs besides its rows.
 
     `fences` are the table's truncates and sweeps, None where there are none; `recorded_at` an ISO
-    instant; `rules` the connector's habits; `everything` all deliveries of the table.
+    instant; `rules` the connector's habits; `everything` all deliveries of the table;
+    `refused` the keys and coordinates of its records in quarantine, None where there are none.
     """
 
     run: int
@@ -30,6 +31,7 @@ class Context:
     recorded_at: str
     rules: Connector
     everything: DataFrame
+    refused: DataFrame | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,10 @@ def derive(
     rows = _as_rows(first, context)
     if heads is not None:
         rows = rows.unionByName(_as_base(heads, first, context))
-    fresh = not_stale(fenced(rows, context.fences), reads_last=context.rules.reads_last)
+    fresh = not_stale(
+        fenced(rows, context.fences, shared=context.rules.shares_fences),
+        reads_last=context.rules.reads_last,
+    )
     if seen["shifts"]:
         fresh = shift.in_turn(fresh, full_before=context.rules.full_before)
     living = lives(fresh)
@@ -110,12 +115,15 @@ def derive(
 
 def _first(deliveries: DataFrame, context: Context) -> tuple[DataFrame, list[DataFrame]]:
     """The distinct changes, and what is kept in memory for them."""
-    counted, held = numbered(deliveries), []
+    refused = context.refused
+    if refused is not None:
+        refused = refused.join(deliveries.select("_key").distinct(), "_key", "left_semi")
+    counted, held = numbered(deliveries, refused), []
     if context.rules.shares:
         counted = counted.persist()
         held.append(counted)
         if not counted.where(F.col("_delivery") > 1).isEmpty():
-            counted = repetition.settled(counted, context.everything)
+            counted = repetition.settled(counted, context.everything, shifts=context.rules.shifts)
     first = first_deliveries(counted)
     shifted = (
         shift.marked(first) if context.rules.shifts else first.withColumn("_shifts", F.lit(False))

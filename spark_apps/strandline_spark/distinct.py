@@ -8,10 +8,10 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from strandline.change import ENDS, Op
-from strandline.position import seq
+from strandline.position import fence_seq
 
-_TIE_DIGITS = 16
-_NOWHERE = seq("", 0)[:-_TIE_DIGITS]
+_TIE_DIGITS, _PLACE_DIGITS = 16, 15
+REFUSED = "refused"
 
 
 def is_end() -> Column:
@@ -24,31 +24,75 @@ def major(seq: Column) -> Column:
     return seq.substr(F.lit(1), F.length(seq) - _TIE_DIGITS)
 
 
-def at(place: Column, offset: Column) -> Column:
-    """The `_seq` of a record at that offset that stands at another one's major position."""
-    return F.concat(place, F.lower(F.lpad(F.hex(offset), _TIE_DIGITS, "0")))
+def place(offset: Column, partition: Column) -> Column:
+    """The last digits of a `_seq`: where the record lies in Kafka."""
+    digits = F.concat(F.lpad(F.hex(offset), 11, "0"), F.lpad(F.hex(partition), 4, "0"))
+    return F.lower(digits)
 
 
-def numbered(deliveries: DataFrame) -> DataFrame:
+def before_rows(seq: Column) -> Column:
+    """The place of a fence at a row's own major position."""
+    return F.concat(major(seq), F.lit("0" * _TIE_DIGITS))
+
+
+def directly_after(seq: Column, offset: Column, partition: Column) -> Column:
+    """The `_seq` of a record there which has no position but that of the one before it."""
+    kept = seq.substr(F.lit(1), F.length(seq) - _PLACE_DIGITS)
+    return F.concat(kept, place(offset, partition))
+
+
+def numbered(deliveries: DataFrame, refused: DataFrame | None) -> DataFrame:
     """Deliveries in their place, with `_delivery`: which delivery of its change a row is.
 
-    Tombstones that add nothing to the delete before them are gone.
+    Tombstones that add nothing to the record before them are gone: it was a delete, or is in
+    quarantine (`refused` has the key and coordinates of those).
     """
-    placed = _placed(deliveries)
+    ended = F.coalesce(F.lag(is_end() | (F.col("_op") == REFUSED)).over(raw()), F.lit(False))
+    tombstone = F.col("_op") == Op.TOMBSTONE.value
+    if refused is not None:
+        marks = refused.withColumn("_op", F.lit(REFUSED))
+        deliveries = deliveries.unionByName(marks, allowMissingColumns=True)
+    told = deliveries.withColumn("_absorbed", tombstone & ended)
+    if refused is not None:
+        told = told.where(F.col("_op") != REFUSED)
     # A lone tombstone is its own first delivery: it has no identity but its coordinates.
-    own = F.when(F.col("_op") == Op.TOMBSTONE.value, F.struct("_partition", "_offset"))
+    own = F.when(tombstone, F.struct("_partition", "_offset"))
     same = Window.partitionBy("_key", "_identity", own).orderBy("_offset", "_partition")
-    return placed.withColumn("_delivery", F.row_number().over(same))
+    beside = {
+        "_followed": F.coalesce(F.lead(tombstone).over(raw()), F.lit(False)),
+        "_preceded": F.coalesce(F.lag(tombstone).over(raw()), F.lit(False)),
+    }
+    return (
+        _placed(told)
+        .withColumns(beside)
+        .where(~F.col("_absorbed"))
+        .withColumns(
+            {
+                "_delivery": F.row_number().over(same),
+                "_followed": F.first("_followed").over(same),
+                "_preceded": F.first("_preceded").over(same),
+            }
+        )
+        .drop("_absorbed")
+    )
 
 
 def first_deliveries(deliveries: DataFrame) -> DataFrame:
-    """Of numbered deliveries the first, and tombstones that delete something."""
-    # A lone tombstone is itself repeated where the record after it is (ordering-notes §9, A9).
-    repeated = (F.col("_op") == Op.TOMBSTONE.value) & (F.lead("_delivery").over(raw()) > 1)
+    """Of numbered deliveries the first, and tombstones that delete something.
+
+    A lone tombstone came before if its neighbour did, with a tombstone (ordering-notes §9, A9).
+    """
+    again = F.col("_delivery") > 1
+    before = F.lag(again & F.col("_followed")).over(raw())
+    after = F.lead(again & F.col("_preceded")).over(raw())
+    nowhere = F.lit(False)
+    repeated = (F.col("_op") == Op.TOMBSTONE.value) & (
+        F.coalesce(before, nowhere) | F.coalesce(after, nowhere)
+    )
     return (
-        deliveries.withColumn("_repeated", F.coalesce(repeated, F.lit(False)))
+        deliveries.withColumn("_repeated", repeated)
         .where((F.col("_delivery") == 1) & ~F.col("_repeated"))
-        .drop("_delivery", "_repeated")
+        .drop("_delivery", "_repeated", "_followed", "_preceded")
     )
 
 
@@ -60,29 +104,28 @@ def raw() -> WindowSpec:
 def distinct_fences(deliveries: DataFrame) -> DataFrame:
     """One row per truncate: `_seq, _scope, _sweep, _time, _run` of its first delivery."""
     fences = deliveries.where(F.col("_kind") == "fence")
-    first = F.min_by(F.struct("_time", "_run"), F.struct("_offset", "_partition"))
+    first = F.min_by(
+        F.struct("_time", "_run", "_partition", "_offset"), F.struct("_offset", "_partition")
+    )
     sweep = (F.col("_op") != Op.TRUNCATE.value).alias("_sweep")
     found = fences.groupBy("_seq", "_scope", sweep).agg(first.alias("first"))
     return found.select("_seq", "_scope", "_sweep", "first.*").localCheckpoint()
 
 
 def _placed(deliveries: DataFrame) -> DataFrame:
-    """Places what has no position of its own, and drops tombstones whose row ended before them.
+    """Gives a position to what has none of its own.
 
     A tombstone stands directly after the record of its key before it. A change of a transaction
     that was open when its row was read is newer than that read (ordering-notes §9, A10).
     """
     before = raw().rowsBetween(Window.unboundedPreceding, -1)
     tombstone = F.col("_op") == Op.TOMBSTONE.value
-    place = F.when(~tombstone, major(F.col("_seq")))
-    read = F.max(F.when(F.col("_op") == Op.READ.value, place)).over(before)
-    lifted = F.col("_in_flight") & F.coalesce(place < read, F.lit(False))
-    own = F.when(lifted, at(read, F.col("_offset"))).otherwise(F.col("_seq"))
-    high = F.coalesce(F.max(place).over(before), F.lit(_NOWHERE))
-    ended = F.coalesce(F.lag(is_end()).over(raw()), F.lit(False))
-    return (
-        deliveries.withColumn("_absorbed", tombstone & ended)
-        .withColumn("_seq", F.when(tombstone, at(high, F.col("_offset"))).otherwise(own))
-        .where(~F.col("_absorbed"))
-        .drop("_absorbed")
+    own = F.when(~tombstone, F.col("_seq"))
+    read = F.max(F.when(F.col("_op") == Op.READ.value, own)).over(before)
+    lifted = F.col("_in_flight") & F.coalesce(own < read, F.lit(False))
+    high = F.coalesce(F.max(own).over(before), F.lit(fence_seq("")))
+    at = (F.col("_offset"), F.col("_partition"))
+    placed = F.when(lifted, directly_after(read, *at)).otherwise(F.col("_seq"))
+    return deliveries.withColumn(
+        "_seq", F.when(tombstone, directly_after(high, *at)).otherwise(placed)
     )

@@ -8,22 +8,26 @@ from pyspark.sql import functions as F
 from strandline.change import Op
 from strandline.notification import Snapshot
 from strandline_spark.changes import META
-from strandline_spark.distinct import at, major
+from strandline_spark.distinct import before_rows, directly_after, major
 
 SWEEP = "sweep"
-_FENCE = "struct<_seq: string, _scope: string, _sweep: boolean, _time: timestamp>"
+_FENCE = (
+    "struct<_seq: string, _scope: string, _sweep: boolean, _time: timestamp, "
+    "_partition: int, _offset: bigint>"
+)
 
 
-def fenced(rows: DataFrame, fences: DataFrame | None) -> DataFrame:
+def fenced(rows: DataFrame, fences: DataFrame | None, *, shared: bool) -> DataFrame:
     """Adds `_fence`, the first fence of its table after each row, and `_cut_here`.
 
     There are few: they travel as one array. `_cut_here` says that a truncate stands at the row's
-    own position.
+    own position. `shared`: rows of other transactions may have a truncate's position; in its own
+    partition the offset tells then (ordering-notes §9, A11).
     """
     if fences is None:
         nothing = F.lit(None).cast(_FENCE)
         return rows.withColumns({"_fence": nothing, "_cut_here": F.lit(False)})
-    fence = F.struct("_seq", "_scope", "_sweep", "_time")
+    fence = F.struct("_seq", "_scope", "_sweep", "_time", "_partition", "_offset")
     together = rows.crossJoin(
         F.broadcast(fences.agg(F.sort_array(F.collect_list(fence)).alias("_fences")))
     )
@@ -33,6 +37,10 @@ def fenced(rows: DataFrame, fences: DataFrame | None) -> DataFrame:
         {"_of": F.max("_scope").over(key), "_reads": F.collect_set(read).over(key)}
     )
     own = scoped.withColumn("_own", F.filter("_fences", _concerns))
+    if shared:
+        at = F.collect_set(F.struct(major(F.col("_seq")).alias("major"), "_partition")).over(key)
+        own = own.withColumn("_beside", at)
+        own = own.withColumn("_own", F.array_sort(F.transform("_own", _placed))).drop("_beside")
     return own.withColumns(
         {
             "_fence": F.get(F.filter("_own", lambda f: f["_seq"] > F.col("_seq")), F.lit(0)),
@@ -48,6 +56,17 @@ def _concerns(fence: Column) -> Column:
     scope = fence["_scope"].isNull() | F.col("_of").isNull() | (fence["_scope"] == F.col("_of"))
     spared = fence["_sweep"] & F.array_contains("_reads", major(fence["_seq"]))
     return scope & ~spared
+
+
+def _placed(fence: Column) -> Column:
+    """A truncate beside rows of its own position stands by its offset."""
+    here = F.struct(major(fence["_seq"]).alias("major"), fence["_partition"].alias("_partition"))
+    beside = ~fence["_sweep"] & F.array_contains("_beside", here)
+    seq = directly_after(fence["_seq"], fence["_offset"], fence["_partition"])
+    return F.struct(
+        F.when(beside, seq).otherwise(fence["_seq"]).alias("_seq"),
+        *(fence[n].alias(n) for n in ("_scope", "_sweep", "_time", "_partition", "_offset")),
+    )
 
 
 def sweeps(changes: DataFrame, snapshots: Sequence[Snapshot], run: int) -> DataFrame:
@@ -72,7 +91,7 @@ def sweeps(changes: DataFrame, snapshots: Sequence[Snapshot], run: int) -> DataF
             **nothing,
             "_op": F.lit(SWEEP),
             "_kind": F.lit("fence"),
-            "_seq": at(major(F.col("_seq")), F.lit(0)),
+            "_seq": before_rows(F.col("_seq")),
             "_emitted": F.lit(None).cast("bigint"),
             "_run": F.lit(run),
         }

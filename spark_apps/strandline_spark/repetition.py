@@ -11,7 +11,7 @@ from strandline.change import Op
 from strandline_spark.distinct import major
 
 
-def settled(deliveries: DataFrame, everything: DataFrame) -> DataFrame:
+def settled(deliveries: DataFrame, everything: DataFrame, *, shifts: bool) -> DataFrame:
     """Numbered deliveries; those that look repeated and are genuine become first ones.
 
     `everything` are the deliveries of the whole table: how far a partition had come before a record
@@ -20,7 +20,11 @@ def settled(deliveries: DataFrame, everything: DataFrame) -> DataFrame:
     suspects = _suspects(everything).localCheckpoint()
     if suspects.isEmpty():
         return deliveries
-    found = _genuine(everything, suspects).withColumn("_genuine", F.lit(True)).localCheckpoint()
+    found = (
+        _genuine(everything, suspects, shifts=shifts)
+        .withColumn("_genuine", F.lit(True))
+        .localCheckpoint()
+    )
     at = ["_key", "_topic_id", "_partition", "_offset"]
     told = deliveries.join(F.broadcast(found), at, "left")
     delivery = F.when(F.col("_genuine"), F.lit(1)).otherwise(F.col("_delivery"))
@@ -45,15 +49,31 @@ def _suspects(everything: DataFrame) -> DataFrame:
 
 
 def _rows(everything: DataFrame) -> DataFrame:
-    rows = everything.where((F.col("_op") != Op.TOMBSTONE.value) & (F.col("_kind") != "fence"))
+    change = (F.col("_op") != Op.TOMBSTONE.value) & (F.col("_kind") != "fence")
+    rows = everything.where(change & ~F.col("_numbered"))
     return rows.withColumn("_major", major(F.col("_seq")))
 
 
-def _genuine(everything: DataFrame, suspects: DataFrame) -> DataFrame:
+def _genuine(everything: DataFrame, suspects: DataFrame, *, shifts: bool) -> DataFrame:
     """The coordinates of what looks like a second delivery and is none."""
     partition = Window.partitionBy("_topic_id", "_partition").orderBy("_offset")
     earlier = partition.rowsBetween(Window.unboundedPreceding, -1)
-    rows = _rows(everything).withColumn("_high", F.max("_major").over(earlier))
+    same = Window.partitionBy("_key", "_identity", "_topic_id", "_partition").orderBy("_offset")
+    counted = _rows(everything).withColumns(
+        {"_high": F.max("_major").over(earlier), "_nth": F.row_number().over(same)}
+    )
+    # From a rewind on everything known is a repetition, up to the first news.
+    turn = F.when(F.col("_nth") == 1, F.lit(False)).when(
+        F.col("_major") < F.col("_high"), F.lit(True)
+    )
+    so_far = partition.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    rewound = F.coalesce(F.last(turn, ignorenulls=True).over(so_far), F.lit(False))
+    rows = counted.withColumns(
+        {
+            "_rewound": rewound,
+            "_restarted": ~F.first("_connector_run").over(same).eqNullSafe(F.col("_connector_run")),
+        }
+    )
     shared = rows.join(
         F.broadcast(suspects.withColumn("_shared", F.lit(True))), ["_major", "_link"], "left"
     )
@@ -61,8 +81,7 @@ def _genuine(everything: DataFrame, suspects: DataFrame) -> DataFrame:
     step = F.struct(
         F.col("_offset").alias("offset"),
         F.col("_identity").alias("identity"),
-        F.col("_major").alias("major"),
-        F.coalesce(F.col("_major") < F.col("_high"), F.lit(False)).alias("rewound"),
+        (F.col("_rewound") | F.col("_restarted")).alias("rewound"),
         F.coalesce(F.col("_shared"), F.lit(False)).alias("shared"),
         F.col("_op").alias("op"),
         F.col("_before").alias("before"),
@@ -72,7 +91,9 @@ def _genuine(everything: DataFrame, suspects: DataFrame) -> DataFrame:
         shared.join(F.broadcast(keys), "_key", "left_semi")
         .groupBy("_key", "_topic_id", "_partition")
         .agg(F.sort_array(F.collect_list(step)).alias("steps"))
-        .withColumn("_found", F.aggregate("steps", _start(), _walk, lambda state: state["found"]))
+        .withColumn(
+            "_found", F.aggregate("steps", _start(), _walk(shifts=shifts), lambda s: s["found"])
+        )
     )
     return walked.select("_key", "_topic_id", "_partition", F.explode("_found").alias("_offset"))
 
@@ -81,41 +102,40 @@ def _start() -> Column:
     return F.struct(
         F.array().cast("array<bigint>").alias("seen"),
         F.array().cast("array<bigint>").alias("rows"),
-        F.lit("").alias("major"),
         F.array().cast("array<bigint>").alias("found"),
     )
 
 
-def _walk(state: Column, step: Column) -> Column:
-    """One record: is it genuine, and what stands under the key after it."""
-    create = step["op"] == Op.CREATE.value
-    stands = F.array_contains(state["rows"], step["before"])
-    starts = F.when(create, F.size(state["rows"]) == 0).otherwise(F.coalesce(stands, F.lit(False)))
-    again = F.array_contains(state["seen"], step["identity"])
-    genuine = again & ~step["rewound"] & step["shared"] & starts
-    kept = ~again | genuine
-    emptied = create & (step["major"] != state["major"])
-    rows = F.when(emptied, F.array().cast("array<bigint>")).otherwise(state["rows"])
-    leaves = step["op"].isin("u", "d") & (F.size(rows) > 0)
-    rows = F.when(leaves, _without(rows, step["before"])).otherwise(rows)
-    stays = step["op"] != "d"
-    rows = F.when(stays, F.concat(rows, F.array(step["after"]))).otherwise(rows)
-    return F.struct(
-        F.when(again, state["seen"])
-        .otherwise(F.concat(state["seen"], F.array(step["identity"])))
-        .alias("seen"),
-        F.when(kept, rows).otherwise(state["rows"]).alias("rows"),
-        F.when(kept, step["major"]).otherwise(state["major"]).alias("major"),
-        F.when(genuine, F.concat(state["found"], F.array(step["offset"])))
-        .otherwise(state["found"])
-        .alias("found"),
-    )
+def _walk(*, shifts: bool):  # noqa: ANN202 - a function of two columns
+    def walk(state: Column, step: Column) -> Column:
+        """One record: is it genuine, and what stands under the key after it."""
+        stands = F.array_contains(state["rows"], step["before"])
+        starts = F.coalesce(stands, F.lit(False))
+        starts = F.when(step["op"] == Op.CREATE.value, F.size(state["rows"]) == 0).otherwise(starts)
+        again = F.array_contains(state["seen"], step["identity"])
+        genuine = again & ~step["rewound"] & step["shared"] & starts
+        seen = F.concat(state["seen"], F.array(step["identity"]))
+        found = F.concat(state["found"], F.array(step["offset"]))
+        rows = _left(state["rows"], step, shifts=shifts)
+        rows = F.when(step["op"] != "d", F.concat(rows, F.array(step["after"]))).otherwise(rows)
+        return F.struct(
+            F.when(again, state["seen"]).otherwise(seen).alias("seen"),
+            F.when(~again | genuine, rows).otherwise(state["rows"]).alias("rows"),
+            F.when(genuine, found).otherwise(state["found"]).alias("found"),
+        )
+
+    return walk
 
 
-def _without(rows: Column, row: Column) -> Column:
-    """The rows less one: the first that equals `row`, else the oldest."""
-    place = F.coalesce(F.nullif(F.array_position(rows, row), F.lit(0)), F.lit(1)).cast("int")
-    return F.concat(
-        F.slice(rows, F.lit(1), place - 1),
+def _left(rows: Column, step: Column, *, shifts: bool) -> Column:
+    """The rows that stand before the step's own image: with shifts others than the one it takes."""
+    if not shifts:
+        return F.array().cast("array<bigint>")
+    equal = F.coalesce(F.array_position(rows, step["before"]), F.lit(0)).cast("int")
+    place = F.when(equal > 0, equal).when(step["before"].isNull(), F.lit(1)).otherwise(F.lit(0))
+    takes = step["op"].isin("u", "d") & (place > 0)
+    without = F.concat(
+        F.slice(rows, F.lit(1), F.greatest(place - 1, F.lit(0))),
         F.slice(rows, place + 1, F.size(rows)),
     )
+    return F.when(takes, without).otherwise(rows)

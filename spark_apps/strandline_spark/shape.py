@@ -74,7 +74,7 @@ def shape(
                 keys[number] = {name: declared.get(name, of) for name, of in shown_key.items()}
             if pair.value is None:
                 rows[number] = {**declared, **{n: t for n, t in shown.items() if n not in declared}}
-    columns = _by_column(rows, shown)
+    columns = _by_column(rows, shown.keys() - known.declared().keys())
     targets = {name: _target(name, types, known) for name, types in columns.items()}
     return Shape(columns, keys, targets)
 

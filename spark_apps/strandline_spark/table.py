@@ -62,6 +62,7 @@ class TableRun:
     manifest: Manifest
     cut: TableCut
     told: Told
+    refused: bool  # whether earlier runs put records of the table into quarantine
 
     @property
     def connector(self) -> Connector:
@@ -128,7 +129,7 @@ class TableRun:
         rows = decoded.where(F.col("_class") == verdict.QUARANTINED).select(
             F.lit(self.cut.table).alias("table"),
             "topic", "topic_id", "partition", "offset", "timestamp", "key", "value", "headers",
-            F.col("_reason").alias("reason"), F.col("_detail").alias("detail"),
+            F.col("_key").alias("record_key"), F.col("_reason").alias("reason"), F.col("_detail").alias("detail"),
             F.lit(self.run).alias("run"),
         )  # fmt: skip
         delta.append(rows, self.lake.quarantine, self.run, f"{delta.APPLICATION}/{self.cut.table}")
@@ -179,6 +180,7 @@ class TableRun:
             recorded_at=self.manifest.planned_at,
             rules=self.connector.rules,
             everything=rows,
+            refused=self._refused() if self.refused or tally.quarantined else None,
         )
         if standing.history is None:
             keys, derived = None, derive(rows, context, moves=standing.moves is not None)
@@ -208,6 +210,17 @@ class TableRun:
             versions.unpersist()
             derived.release()
         return self._totalled(receipt) if keys is not None else self._versioned(receipt)
+
+    def _refused(self) -> DataFrame:
+        """Key and coordinates of the table's records in quarantine."""
+        found = delta.read(self.spark, self.lake.quarantine)
+        own = (F.col("table") == self.cut.table) & F.col("record_key").isNotNull()
+        return found.where(own).select(
+            F.col("record_key").alias("_key"),
+            F.col("topic_id").alias("_topic_id"),
+            F.col("partition").alias("_partition"),
+            F.col("offset").alias("_offset"),
+        )
 
     def _columns(self, every: DataFrame) -> Columns:
         json = changes.business_columns(every)

@@ -102,6 +102,7 @@ def _key_reason() -> Column:
         .when(~F.is_valid_utf8(text), "invalid_utf8")
         .when(F.try_parse_json(text).isNull(), "invalid_json")
         .when(~F.col("key_payload").startswith("{") | (F.trim("key_payload") == "{}"), "no_key")
+        .when(F.col("key_payload").rlike(r":\s*null\s*[,}]"), "no_key")
         .otherwise("bad_value")
     )
 

@@ -76,6 +76,7 @@ class Connector(ABC):
     `shares`: several changes may have one position and identity (§2). `reads_last`: a snapshot read
     saw everything at its position (§1). `infers_moves`: key moves have no headers (§5).
     `full_before`: a before image is the whole row as it was, under any setting (§6).
+    `shares_fences`: rows of other transactions may have a truncate's position (§9, A11).
     """
 
     names: ClassVar[tuple[str, ...]]
@@ -85,6 +86,7 @@ class Connector(ABC):
     reads_last: ClassVar[bool] = False
     infers_moves: ClassVar[bool] = False
     full_before: ClassVar[bool] = True
+    shares_fences: ClassVar[bool] = False
 
     @abstractmethod
     def recognises(self, source: Mapping[str, Any]) -> bool:

@@ -34,6 +34,7 @@ class Oracle(Connector):
     shifts = True
     shares = True
     reads_last = True
+    shares_fences = True
 
     def recognises(self, source: Mapping[str, Any]) -> bool:
         return text(source.get("scn")) is not None

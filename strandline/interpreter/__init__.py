@@ -87,7 +87,7 @@ class _Table:
     fences: list[Fence] = field(default_factory=list)
     connector: Connector | None = None
     control: int = 0
-    quarantined: int = 0
+    refused: list[Quarantined] = field(default_factory=list)
 
     def add(self, outcome: Outcome) -> None:
         match outcome:
@@ -103,7 +103,7 @@ class _Table:
             case Control():
                 self.control += 1
             case Quarantined():
-                self.quarantined += 1
+                self.refused.append(outcome)
 
     def columns(self) -> dict[str, ColumnType]:
         """The business columns: declared ones as they appeared, then inferred ones by name.
@@ -202,8 +202,15 @@ def _history(
         return TableHistory(topic, {}, [], Counts(), error=str(error))
     changes = [_widened(change, columns) for change in table.changes]
     connector = table.connector
-    found = distinct(changes, table.fences, shares=connector is not None and connector.shares)
-    linked = link(found, told.snapshots if rules.sweep else (), _habits(connector))
+    habits = _habits(connector)
+    found = distinct(
+        changes,
+        table.fences,
+        table.refused,
+        shares=connector is not None and connector.shares,
+        shifts=habits.shifts,
+    )
+    linked = link(found, told.snapshots if rules.sweep else (), habits)
     shape = _shape(columns, rules)
     versions = fold(linked, shape, recorded_at)
     control = table.control + found.absorbed
@@ -213,11 +220,11 @@ def _history(
         columns,
         versions,
         Counts(
-            landed=applied + found.duplicates + control + table.quarantined,
+            landed=applied + found.duplicates + control + len(table.refused),
             changes=applied,
             duplicates=found.duplicates,
             control=control,
-            quarantined=table.quarantined,
+            quarantined=len(table.refused),
             rows_written=len(versions),
             history_rows=len(versions),
             current_rows=sum(version.seq_to is None for version in versions),
@@ -231,13 +238,17 @@ def _habits(connector: Connector | None) -> Habits:
     if connector is None:
         return Habits()
     return Habits(
-        connector.shifts, connector.reads_last, connector.infers_moves, connector.full_before
+        connector.shifts,
+        connector.reads_last,
+        connector.infers_moves,
+        connector.full_before,
+        connector.shares_fences,
     )
 
 
 def _shape(columns: Mapping[str, ColumnType], rules: TableRules) -> Shape:
     names = tuple(columns)
-    json = frozenset(name for name, of in columns.items() if getattr(of, "is_json", False))
+    json = frozenset(name for name, of in columns.items() if of.is_json)
     return Shape(names, rules.tracked(names), json)
 
 

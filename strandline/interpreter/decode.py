@@ -18,7 +18,7 @@ from strandline.errors import UndecodableError
 from strandline.inference import json_type
 from strandline.key import canonical
 from strandline.placeholder import spellings
-from strandline.position import Position, fence_seq, seq
+from strandline.position import Phase, Position, fence_seq, seq
 from strandline.record import Record
 from strandline.rules import TableRules
 from strandline.types import ColumnType, from_connect
@@ -26,6 +26,7 @@ from strandline.version import TimeQuality
 
 NEW_KEY = "__debezium.newkey"
 OLD_KEY = "__debezium.oldkey"
+RUN_ID = "__debezium.context.runId"
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)  # no change data capture before that
 TOLERANCE = timedelta(days=1)  # how far a source's clock may run before Kafka's
 
@@ -71,7 +72,13 @@ class Decoder:
                 return self._tombstone(record)
             return self._document(record, document)
         except UndecodableError as error:
-            return Quarantined(record.at, error.reason, error.detail)
+            return Quarantined(record.at, error.reason, error.detail, self._readable_key(record))
+
+    def _readable_key(self, record: Record) -> str | None:
+        try:
+            return self._record_key(record, self._known(record.at.topic, None), None)[0]
+        except UndecodableError:
+            return None
 
     def _document(self, record: Record, document: Document) -> Outcome:
         value = document.payload
@@ -145,15 +152,17 @@ class Decoder:
         moved_from = _other(record, OLD_KEY, key_types, event) if op is Op.CREATE else None
         old, _ = event.unwrap(before or {}, partial=False)
         transaction = envelope.get("transaction")
+        ordinal = event.ordinal(transaction if isinstance(transaction, dict) else {})
         change = Change(
             at=record.at,
             op=op,
             key=key,
-            seq=seq(position.major, record.at.offset, epoch=epoch),
+            seq=seq(position.major, record.at, phase=event.phase(op), epoch=epoch),
             position=position,
             identity=(
                 epoch,
-                *event.identity(record, transaction if isinstance(transaction, dict) else {}),
+                *event.identity(record),
+                ordinal,
                 op,
                 moved_to,
                 moved_from,
@@ -172,6 +181,8 @@ class Decoder:
             scope=event.scope,
             emitted=integer(envelope.get("ts_ms")) if op is Op.READ and event.whole else None,
             in_flight=event.in_flight and op is not Op.READ,
+            numbered=ordinal is not None,
+            connector_run=_text(record.header(RUN_ID)),
         )
         return Decoded(change, types, row.types, event.connector)
 
@@ -270,14 +281,22 @@ class _Event:
             return Position("", f"{record.at.partition}:{record.at.offset}", "")
         return self.connector.position(self.source)
 
-    def identity(self, record: Record, transaction: Mapping[str, Any]) -> tuple[object, ...]:
+    def phase(self, op: Op) -> Phase:
+        last = op is Op.READ and self.whole and self.positioned
+        return Phase.READ if last and self.connector and self.connector.reads_last else Phase.ROW
+
+    def ordinal(self, transaction: Mapping[str, Any]) -> str | None:
+        if self.connector is None or not self.positioned:
+            return None
+        return self.connector.ordinal(self.source, transaction)
+
+    def identity(self, record: Record) -> tuple[object, ...]:
         """Without any position in it a record is no repetition of another."""
         place = (record.at.partition, record.at.offset)
         if self.connector is None:
             return place
         if self.positioned:
-            ordinal = self.connector.ordinal(self.source, transaction)
-            return (*self.connector.identity(self.source), ordinal)
+            return self.connector.identity(self.source)
         try:
             return (self.connector.position(self.source).text,)
         except UndecodableError:
@@ -368,7 +387,14 @@ def _other(record: Record, name: str, types: Mapping[str, ColumnType], event: _E
     return _canonical(cells, types, f"header {name}")
 
 
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode(errors="replace")
+
+
 def _canonical(cells: Mapping[str, Any], types: Mapping[str, ColumnType], what: str) -> str:
+    for name, value in cells.items():
+        if value is None:
+            raise UndecodableError("no_key", f"{what}.{name} is null, which identifies no row")
     return canonical(
         {name: _cell(value, types.get(name), f"{what}.{name}") for name, value in cells.items()}
     )

@@ -6,26 +6,14 @@ move share one. A tombstone is bound to the record of its key directly before it
 partition, first delivery or second, and shares its fate (§3).
 """
 
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from strandline.change import ENDS, IMAGES, Change, Fence, Op
-from strandline.interpreter.repetition import genuine
-from strandline.position import directly_after, major_of, seq
+from strandline.change import ENDS, Change, Fence, Op, Quarantined
+from strandline.interpreter.repetition import genuine_repetitions
+from strandline.position import directly_after, fence_seq
 from strandline.record import Coordinates
-
-
-@dataclass(frozen=True, slots=True)
-class _Before:
-    """The record of a key before this one in the raw partition, and the highest places so far."""
-
-    op: Op | None = None
-    high: str = ""
-    read: str = ""  # the highest position that a snapshot read of the key had
-    lone: Coordinates | None = None  # where a tombstone without its delete stands
-
-
-_NOTHING = _Before()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,84 +27,147 @@ class Distinct:
 
 
 def distinct(
-    changes: Collection[Change], fences: Iterable[Fence], *, shares: bool = False
+    changes: Collection[Change],
+    fences: Iterable[Fence],
+    refused: Iterable[Quarantined] = (),
+    *,
+    shares: bool = False,
+    shifts: bool = False,
 ) -> Distinct:
     """The distinct changes and fences of one table.
 
-    `shares`: several changes may have one position (see `repetition`).
+    `refused` are the records in quarantine: a tombstone behind one of them waits for it. `shares`
+    and `shifts` are the connector's habits.
     """
-    kept = _Rows()
-    again = genuine(changes) if shares else frozenset()
-    for change in sorted(changes, key=lambda change: (change.at.partition, change.at.offset)):
-        kept.add(change, distinct_all_the_same=change.at in again)
+    genuine = genuine_repetitions(changes, shifts=shifts) if shares else frozenset()
+    rows = _Rows(genuine)
+    partitions: dict[tuple[int, str], list[Change | Quarantined]] = defaultdict(list)
+    records: list[Change | Quarantined] = [*changes, *refused]
+    for record in sorted(records, key=lambda r: (r.at.partition, r.at.offset)):
+        if record.key is not None:
+            partitions[record.at.partition, record.key].append(record)
+    for own in partitions.values():
+        rows.read(own)
     first: dict[tuple[str, str | None], Fence] = {}
     deliveries = 0
     for fence in sorted(fences, key=lambda fence: (fence.at.offset, fence.at.partition)):
         first.setdefault((fence.seq, fence.scope), fence)
         deliveries += 1
+    kept = rows.kept()
     return Distinct(
-        changes=tuple(kept.first.values()),
+        changes=tuple(kept),
         fences=tuple(first.values()),
-        duplicates=kept.rows - len(kept.first) + deliveries - len(first),
-        absorbed=kept.absorbed,
+        duplicates=rows.count - len(kept) + deliveries - len(first),
+        absorbed=rows.absorbed,
     )
+
+
+@dataclass(slots=True)
+class _Delivery:
+    """A change as it lies in its raw partition: what is directly before and behind it."""
+
+    change: Change
+    identity: tuple[object, ...]
+    preceded: bool = False  # by a tombstone
+    followed: bool = False  # by a tombstone
+
+    @property
+    def order(self) -> tuple[int, int]:
+        return (self.change.at.offset, self.change.at.partition)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lone:
+    """A tombstone without its delete, and the deliveries around it."""
+
+    change: Change
+    before: _Delivery | None
+    after: _Delivery | None
 
 
 class _Rows:
-    """The changes of rows, as their partitions are read from the first offset to the last."""
+    """The changes of rows; each key's records are read as they lie in a partition."""
+
+    def __init__(self, genuine: Collection[Coordinates]) -> None:
+        self.count = 0
+        self.absorbed = 0
+        self._genuine = genuine
+        self._first: dict[tuple[object, ...], _Delivery] = {}
+        self._lone: list[_Lone] = []
+
+    def read(self, records: Sequence[Change | Quarantined]) -> None:
+        """The records of one key in one partition, by offset."""
+        before: _Delivery | None = None
+        waiting: Change | None = None
+        ended = behind = False
+        places = _Places()
+        for record in records:
+            if isinstance(record, Quarantined):
+                ended = True
+                continue
+            if record.op is Op.TOMBSTONE:
+                self.absorbed += ended
+                self.count += not ended
+                if not ended:
+                    waiting = places.tombstone(record)
+                if before is not None:
+                    before.followed = True
+                ended = behind = True
+                continue
+            self.count += 1
+            delivery = self._delivery(places.change(record))
+            delivery.preceded = behind
+            if waiting is not None:
+                self._lone.append(_Lone(waiting, before, delivery))
+            before, waiting, ended, behind = delivery, None, record.op in ENDS, False
+        if waiting is not None:
+            self._lone.append(_Lone(waiting, before, None))
+
+    def _delivery(self, change: Change) -> _Delivery:
+        identity: tuple[object, ...] = (change.key, *change.identity)
+        if change.at in self._genuine:
+            identity = (*identity, change.at)
+        delivery = _Delivery(change, identity)
+        first = self._first.get(identity)
+        if first is None or delivery.order < first.order:
+            self._first[identity] = delivery
+        return delivery
+
+    def kept(self) -> list[Change]:
+        """First deliveries, and lone tombstones that were not delivered before."""
+        lone = (each.change for each in self._lone if not self._again(each))
+        return [*(first.change for first in self._first.values()), *lone]
+
+    def _again(self, lone: _Lone) -> bool:
+        """A lone tombstone came before if its neighbour did, with a tombstone (§9, A9)."""
+        return self._repeats(lone.before, "followed") or self._repeats(lone.after, "preceded")
+
+    def _repeats(self, delivery: _Delivery | None, side: str) -> bool:
+        if delivery is None:
+            return False
+        first = self._first[delivery.identity]
+        return first is not delivery and bool(getattr(first, side))
+
+
+class _Places:
+    """Where records stand that have no position of their own, among one key in one partition."""
 
     def __init__(self) -> None:
-        self.first: dict[tuple[object, ...], Change] = {}
-        self.rows = 0
-        self.absorbed = 0
-        self._before: dict[tuple[int, str], _Before] = {}
+        self._high = fence_seq("")
+        self._read = ""
 
-    def add(self, change: Change, *, distinct_all_the_same: bool) -> None:
-        place = (change.at.partition, change.key)
-        previous = self._before.get(place, _NOTHING)
-        if change.op is Op.TOMBSTONE:
-            self._before[place] = self._tombstone(change, previous)
-            return
-        self.rows += 1
-        change = _placed(change, previous)
-        self._before[place] = _Before(
-            change.op,
-            max(previous.high, major_of(change.seq)),
-            max(previous.read, major_of(change.seq)) if change.op is Op.READ else previous.read,
-        )
-        identity = (change.key, *change.identity)
-        if distinct_all_the_same:
-            identity = (*identity, change.at)
-        earlier = self.first.get(identity)
-        if earlier is None or _delivery(change) < _delivery(earlier):
-            self.first[identity] = change
-        else:
-            # A lone tombstone is itself repeated where the record after it is (§9, A9).
-            self.first.pop(("tombstone", previous.lone), None)
+    def tombstone(self, change: Change) -> Change:
+        """Directly after the record before it."""
+        return replace(change, seq=directly_after(self._high, change.at))
 
-    def _tombstone(self, change: Change, previous: _Before) -> _Before:
-        if previous.op in ENDS:
-            self.absorbed += 1
-            return replace(previous, op=change.op, lone=None)
-        self.rows += 1
-        high = previous.high or major_of(seq("", 0))
-        placed = replace(change, seq=directly_after(f"{high}{0:016x}", change.at.offset))
-        self.first["tombstone", change.at] = placed
-        return replace(previous, op=change.op, lone=change.at)
+    def change(self, change: Change) -> Change:
+        """A change of a transaction that was open when its row was read is newer than that read.
 
-
-def _placed(change: Change, previous: _Before) -> Change:
-    """A change of a transaction that was open when its row was read is newer than that read.
-
-    Its position is below the read's, but it comes later in the same partition (§9, A10).
-    """
-    lifted = (
-        change.in_flight and change.op in IMAGES | ENDS and major_of(change.seq) < previous.read
-    )
-    if not lifted:
+        Its position is below the read's, but it comes later in the same partition (§9, A10).
+        """
+        if change.in_flight and change.seq < self._read:
+            change = replace(change, seq=directly_after(self._read, change.at))
+        self._high = max(self._high, change.seq)
+        if change.op is Op.READ:
+            self._read = max(self._read, change.seq)
         return change
-    return replace(change, seq=directly_after(f"{previous.read}{0:016x}", change.at.offset))
-
-
-def _delivery(change: Change) -> tuple[int, int]:
-    return (change.at.offset, change.at.partition)

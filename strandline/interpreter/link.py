@@ -8,7 +8,7 @@ a key move continues the life that the first half ended.
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from strandline.change import ENDS, IMAGES, Change, Fence, Op
 from strandline.interpreter.distinct import Distinct
@@ -16,7 +16,7 @@ from strandline.interpreter.moves import inferred
 from strandline.interpreter.shift import in_turn
 from strandline.interpreter.sweep import spared, sweeps
 from strandline.notification import Snapshot
-from strandline.position import major_of
+from strandline.position import directly_after, major_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class Habits:
     reads_last: bool = False
     infers_moves: bool = False
     full_before: bool = False
+    shares_fences: bool = False
 
 
 @dataclass(slots=True)
@@ -97,16 +98,28 @@ class _Stays:
         scope = next((c.scope for c in reversed(ordered) if c.scope is not None), None)
         reads = spared(ordered)
         fences = [
-            fence
+            self._placed(fence, ordered)
             for fence in self.fences
             if (fence.scope is None or scope is None or fence.scope == scope)
             and not (fence.sweep and major_of(fence.seq) in reads)
         ]
+        fences.sort(key=lambda fence: fence.seq)
         kept = list(self._not_stale(ordered, fences))
         if self.habits.shifts:
             cuts = [fence.seq for fence in fences]
             kept = in_turn(kept, cuts, full_before=self.habits.full_before)
         return _lives(self.key, kept, fences)
+
+    def _placed(self, fence: Fence, changes: Iterable[Change]) -> Fence:
+        """Among rows at its position a truncate stands by its offset, in one partition (A11)."""
+        if not self.habits.shares_fences or fence.sweep:
+            return fence
+        beside = any(
+            change.at.partition == fence.at.partition
+            and major_of(change.seq) == major_of(fence.seq)
+            for change in changes
+        )
+        return replace(fence, seq=directly_after(fence.seq, fence.at)) if beside else fence
 
     def _not_stale(self, changes: Iterable[Change], fences: Iterable[Fence]) -> Iterator[Change]:
         """Source order, without stale reads: after a streamed change or fence at one position.

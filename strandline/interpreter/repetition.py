@@ -3,8 +3,8 @@
 With MySQL's compressed transactions, or Oracle without `txSeq`, changes share a position, and the
 same content can genuinely occur twice in one transaction. Decided per partition and only for a
 change whose identity was seen before, by ordering-notes §2: an ordinal settles it (it is part of
-the identity), a position that is not shared settles it, a rewind settles it; what is left is
-genuine where its `before` is the row that stands.
+the identity), a position that is not shared settles it, a rewind settles it, so does a restart of
+the connector (§9, A1); what is left is genuine where its `before` is the row that stands.
 """
 
 from collections import defaultdict, deque
@@ -16,9 +16,12 @@ from strandline.position import major_of
 from strandline.record import Coordinates
 
 
-def genuine(changes: Collection[Change]) -> frozenset[Coordinates]:
-    """Where the changes stand that look like a second delivery and are none."""
-    rows = [c for c in changes if c.op is not Op.TOMBSTONE]
+def genuine_repetitions(changes: Collection[Change], *, shifts: bool) -> frozenset[Coordinates]:
+    """Where the changes stand that look like a second delivery and are none.
+
+    `shifts`: a key may be taken over before its row left it, so several rows stand at once.
+    """
+    rows = [c for c in changes if c.op is not Op.TOMBSTONE and not c.numbered]
     candidates = _repeated(rows) & _shared(rows)
     if not candidates:
         return frozenset()
@@ -28,7 +31,9 @@ def genuine(changes: Collection[Change]) -> frozenset[Coordinates]:
     return frozenset(
         at
         for partition in partitions.values()
-        for at in _Partition(candidates).genuine(sorted(partition, key=lambda c: c.at.offset))
+        for at in _Partition(candidates, shifts).genuine(
+            sorted(partition, key=lambda c: c.at.offset)
+        )
     )
 
 
@@ -70,6 +75,7 @@ def _claim(change: Change) -> object:
 class _Standing:
     """The rows that stand under one key, oldest first, and the position of the newest."""
 
+    shifts: bool
     rows: deque[str | None] = field(default_factory=deque)
     major: str = ""
 
@@ -79,27 +85,29 @@ class _Standing:
         return change.before is not None and change.before in self.rows
 
     def apply(self, change: Change) -> None:
-        major = major_of(change.seq)
-        if change.op is Op.CREATE and major != self.major:
-            self.rows.clear()  # a truncate in another partition removed what stood
-        if change.op in {Op.UPDATE, Op.DELETE} and self.rows:
-            if change.before in self.rows:
-                self.rows.remove(change.before)
-            else:
-                self.rows.popleft()
+        if not self.shifts:
+            self.rows.clear()
+        elif change.op in {Op.UPDATE, Op.DELETE}:
+            self._leave(change.before)
         if change.op is not Op.DELETE:
             self.rows.append(change.after)
-        self.major = major
+
+    def _leave(self, row: str | None) -> None:
+        if row in self.rows:
+            self.rows.remove(row)
+        elif row is None and self.rows:
+            self.rows.popleft()
 
 
 class _Partition:
     """One partition, read in order of its offsets."""
 
-    def __init__(self, candidates: set[tuple[object, ...]]) -> None:
+    def __init__(self, candidates: set[tuple[object, ...]], shifts: bool) -> None:  # noqa: FBT001
         self._candidates = candidates
-        self._seen: set[tuple[object, ...]] = set()
-        self._standing: dict[str, _Standing] = defaultdict(_Standing)
+        self._seen: dict[tuple[object, ...], str | None] = {}
+        self._standing: dict[str, _Standing] = defaultdict(lambda: _Standing(shifts))
         self._high = ""
+        self._rewound = False
 
     def genuine(self, changes: Iterable[Change]) -> Iterator[Coordinates]:
         for change in changes:
@@ -107,11 +115,15 @@ class _Partition:
             major = major_of(change.seq)
             standing = self._standing[change.key]
             if identity in self._seen:
-                rewound = major < self._high
+                # From a rewind on everything known is a repetition, up to the first news.
+                self._rewound |= major < self._high
+                restarted = self._seen[identity] != change.connector_run
                 shared = _place(change) in self._candidates
-                if rewound or not shared or not standing.starts_from(change):
+                if self._rewound or restarted or not shared or not standing.starts_from(change):
                     continue
                 yield change.at
-            self._seen.add(identity)
+            else:
+                self._rewound = False
+            self._seen.setdefault(identity, change.connector_run)
             self._high = max(self._high, major)
             standing.apply(change)

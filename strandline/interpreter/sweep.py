@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from strandline.change import Change, Fence
 from strandline.notification import Snapshot
-from strandline.position import directly_after, major_of
+from strandline.position import before_rows, major_of
 
 
 def sweeps(changes: Iterable[Change], snapshots: Sequence[Snapshot]) -> Iterator[Fence]:
@@ -21,8 +21,7 @@ def sweeps(changes: Iterable[Change], snapshots: Sequence[Snapshot]) -> Iterator
                 (read for read in own if (read.scope or "") == scope),
                 key=lambda read: (major_of(read.seq), read.at.offset, read.at.partition),
             )
-            seq = directly_after(first.seq, 0)
-            yield Fence(first.at, seq, first.time, first.scope, sweep=True)
+            yield Fence(first.at, before_rows(first.seq), first.time, first.scope, sweep=True)
 
 
 def spared(changes: Iterable[Change]) -> frozenset[str]:
