@@ -2,7 +2,8 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime, timedelta
 
 from workloads.capture import Capture
@@ -26,6 +27,7 @@ def differences(capture: Capture, rows: Mapping[str, Sequence[Cells]]) -> list[s
     return [
         line
         for topic, history in capture.truth.items()
+        if not history.doubtful
         for line in _table_differences(topic, history, rows.get(topic, ()))
     ]
 
@@ -47,6 +49,8 @@ def entity_differences(capture: Capture, rows: Mapping[str, Sequence[Cells]]) ->
     """Where rows of one entity have two ids, or two entities one id."""
     found = []
     for topic, history in capture.truth.items():
+        if history.doubtful:
+            continue
         shown = _by_key(history.table, rows.get(topic, ()))
         ids: dict[int, set[object]] = defaultdict(set)
         entities: dict[object, set[int]] = defaultdict(set)
@@ -93,7 +97,7 @@ def _by_key(table: Table, rows: Iterable[Cells]) -> dict[Key, list[Cells]]:
     return found
 
 
-def _told(history: History, version: Version, columns: Set[str]) -> list[object]:
+def _told(history: History, version: Version, columns: AbstractSet[str]) -> list[object]:
     told: list[object] = [
         [version.row[column.name] for column in history.table.columns],
         sorted(version.unavailable & columns),

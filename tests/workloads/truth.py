@@ -23,6 +23,7 @@ class Told(Protocol):
     """What a connector lets its reader know."""
 
     lineage: bool  # of the rows whose key is updated
+    shifts: bool  # keys may collide inside a statement
 
     def unsent(self, change: RowChange) -> frozenset[str]:
         """Columns whose value the event after a change does not hold."""
@@ -55,12 +56,18 @@ class Version:
 
 @dataclass
 class History:
-    """Of one table. `timed` False: the source told no time of something, none can be compared."""
+    """Of one table.
+
+    `timed` False: the source told no time of something, none can be compared. `doubtful`: a row
+    came to a key where an equal one stood that had gone unseen (A8); which of the two leaves later
+    nobody can tell where keys collide inside statements (A3).
+    """
 
     table: Table
     versions: dict[Key, list[Version]] = field(default_factory=dict)
     standing: dict[Key, Version] = field(default_factory=dict)
     timed: bool = True
+    doubtful: bool = False
     _floor: dict[Key, int] = field(default_factory=dict)
     _entities: Iterator[int] = field(default_factory=count)
 
@@ -170,8 +177,9 @@ class Recorder:
             return
         history, key = self.histories[change.table.name], change.new_key
         moved = change.moves and self.told.lineage
-        if change.before is None or change.moves:
-            history.close(key, "update", stamp)  # what stood there ended unseen
+        if (change.before is None or change.moves) and key in history.standing:
+            former = history.close(key, "update", stamp)  # it ended unseen
+            history.doubtful |= self.told.shifts and _alike(change, former)
         base = (left if moved else None) if change.moves else history.standing.get(key)
         row, unavailable = self._known(change, base)
         if change.before is not None and not change.moves and base is not None:
@@ -197,6 +205,16 @@ class Recorder:
             if base is None or name in base.unavailable:
                 unavailable.add(name)
         return row, frozenset(unavailable)
+
+
+def _alike(change: RowChange, version: Version) -> bool:
+    """True where a before image could be of either row.
+
+    Large columns may be left out of it; one that is empty but for its key looks like the key alone.
+    """
+    columns = [column.name for column in change.table.columns if not column.large]
+    equal = all(change.after[name] == version.row[name] for name in columns)
+    return equal or not any(version.row[name] for name in columns)
 
 
 def written_down(steps: Iterable[Step], tables: Iterable[Table], told: Told) -> dict[str, History]:

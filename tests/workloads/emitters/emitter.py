@@ -1,8 +1,9 @@
 """What all connectors have in common: envelopes, key moves, tombstones, snapshots, bookkeeping."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, ClassVar
 
@@ -44,6 +45,10 @@ class Emitter(ABC):
     connector: ClassVar[str]
     lineage = True
     shares = False  # several changes may have one position and nothing else that tells them apart
+
+    @property
+    def shifts(self) -> bool:
+        return self.dialect.keys == "any"
 
     def __init__(self, choices: Choices, prefix: str) -> None:
         self.choices = choices
@@ -96,6 +101,11 @@ class Emitter(ABC):
         unsent = self.unsent(change)
         cells = {n: PLACEHOLDER if n in unsent else v for n, v in change.after.items()}
         return self.converter.cells(cells)
+
+    def compared(self, table: Table, row: Row) -> Row:
+        """The columns that a before image tells: what a reader can compare rows by."""
+        del table
+        return row
 
     def snapshot_word(self, *, reads: bool) -> object:
         return "true" if reads else "false"
@@ -267,7 +277,9 @@ class Emitter(ABC):
     # -------------------------------------------------------------- bookkeeping
 
     def progress(self, tx: Transaction) -> "Progress":
-        return Progress(next(self._txs), self.transactions, self.shares and returns(tx))
+        return Progress(
+            next(self._txs), self.transactions, self.shares and returns(tx, self.compared)
+        )
 
     def marker(self, tx: "Progress", status: str) -> list[Message]:
         """BEGIN or END, where the connector was told to send them."""
@@ -330,26 +342,47 @@ class Progress:
     total: int = 0
 
 
-def returns(tx: Transaction) -> bool:
+def returns(tx: Transaction, compared: Callable[[Table, Row], Row]) -> bool:
     """True where a key shows again, inside the transaction, what it showed before (A1)."""
-    standing: dict[tuple[str, Key], list[Row]] = {}
-    shown: dict[tuple[str, Key], list[list[Row]]] = {}
+    keys: dict[tuple[str, Key], _Shown] = defaultdict(_Shown)
+    again = False
     for change in (change for statement in tx.statements for change in statement.changes):
-        left, came = (change.table.name, change.old_key), (change.table.name, change.new_key)
+        name, places = change.table.name, []
         if change.before is not None:
-            if change.before not in standing.setdefault(left, []):
-                standing[left].insert(0, change.before)
-                shown.setdefault(left, []).append(list(standing[left]))
-            standing[left].remove(change.before)
+            places.append(keys[name, change.old_key])
+            places[-1].leave(compared(change.table, change.before))
         if change.after is not None:
-            shown.setdefault(came, [[]])
-            standing.setdefault(came, []).append(change.after)
-        for place in {left, came} & standing.keys():
-            state = sorted(standing[place], key=repr)
-            if state in shown.setdefault(place, []):
-                return True
-            shown[place].append(state)
-    return False
+            places.append(keys[name, change.new_key])
+            places[-1].arrive(compared(change.table, change.after))
+        for place in places if change.moves else places[-1:]:
+            again |= place.settle()
+    return again
+
+
+@dataclass
+class _Shown:
+    """The rows that stand under a key, and what stood there so far."""
+
+    rows: list[Row] = field(default_factory=list)
+    states: list[list[Row]] = field(default_factory=list)
+
+    def leave(self, row: Row) -> None:
+        if row not in self.rows:
+            self.rows.append(row)  # it stood there before the transaction
+            self.states.append(list(self.rows))
+        self.rows.remove(row)
+
+    def arrive(self, row: Row) -> None:
+        if not self.states:
+            self.states.append([])
+        self.rows.append(row)
+
+    def settle(self) -> bool:
+        """True where the rows that stand now stood there before."""
+        state = sorted(self.rows, key=repr)
+        again = state in self.states
+        self.states.append(state)
+        return again
 
 
 def _sessions(steps: Sequence[Step]) -> Iterator[list[Step]]:

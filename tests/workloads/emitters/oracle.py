@@ -49,10 +49,12 @@ class Oracle(Emitter):
 
     def before(self, change: RowChange) -> Mapping[str, object] | None:
         """The log holds no LOB as it was."""
-        if not self.lobs:
-            return change.before
-        large = {column.name for column in change.table.columns if column.large}
-        return {n: PLACEHOLDER if n in large else v for n, v in change.before.items()}
+        told = self.compared(change.table, change.before)
+        return {n: v if n in told else PLACEHOLDER for n, v in change.before.items()}
+
+    def compared(self, table: Table, row: Row) -> Row:
+        large = {column.name for column in table.columns if column.large and self.lobs}
+        return {name: value for name, value in row.items() if name not in large}
 
     # -------------------------------------------------------------- the log
 
