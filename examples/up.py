@@ -1,11 +1,15 @@
 """`make up`: Airflow on this machine with the example sources, until Ctrl-C.
 
 The brokers run inside this process and hold the first wave; DAG `example__replay` sends the second.
+Airflow runs below a keeper, a process that ends it however this one ends: a killed process cannot.
 """
 
+import argparse
+import fcntl
 import json
 import operator
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -15,9 +19,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import IO
-from urllib.request import urlopen
+from typing import TextIO
+from urllib.request import ProxyHandler, build_opener
 
+import psutil
 from rich.console import Console
 from rich.text import Text
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
@@ -28,23 +33,28 @@ from examples.stage import PROJECT, Stage, brokers
 
 STATE = PROJECT / ".strandline" / "up"
 _HOST = "127.0.0.1"
-_PORT = "8080"
+_PORT = 8080
+_PORTS = range(1, 65536)
 _USER = "admin"
 _PATIENCE = 120  # seconds for Airflow to start
+_FAREWELL = 10  # seconds for an earlier `make up` that was killed to be gone
+_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# What `airflow standalone` starts, without the log servers that listen on every interface.
 _COMPONENTS = {
     "scheduler": ("--skip-serve-logs",),
     "dag-processor": (),
     "api-server": (),
     "triggerer": ("--skip-serve-logs",),
 }
+_KEEPER = "from examples import up; up.keep()"
 _WHAT_NEXT = """
-The first wave is in Kafka. Trigger land__postgres_inventory, or wait: it runs every five minutes.
-compact__postgres_inventory follows by itself. Then trigger example__replay, which sends the second
-wave, and land again. Ctrl-C stops everything.
+The first wave is in Kafka. land__SOURCE lands it now, and then looks again every five minutes;
+compact__SOURCE follows by itself. Trigger example__replay for each source: it sends the second
+wave. Trigger land__SOURCE once more, or wait. Ctrl-C stops everything.
 """
 
 
-Component = subprocess.Popen[str]
+Process = subprocess.Popen[str]
 
 
 class UpError(Exception):
@@ -54,41 +64,113 @@ class UpError(Exception):
 def main() -> int:
     """Serves until Ctrl-C; 1 where it could not start."""
     console = Console(highlight=False)
-    for ending in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(ending, _interrupt)
+    _listen()
     try:
-        _serve(console, int(os.environ.get("PORT", _PORT)))
+        _serve(console, Stage(_state()), _port())
     except KeyboardInterrupt:
         console.print("stopped; every process that was started has ended")
         return 0
     except UpError as error:
-        console.print(Text(str(error), style="red"))
-        return 1
+        console.print(Text(str(error), style="red"), soft_wrap=True)
     return 1
 
 
+def _state() -> Path:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--state", type=Path, default=STATE, help="folder for everything it keeps")
+    folder: Path = parser.parse_args().state
+    return folder.resolve()
+
+
+def _port() -> int:
+    given = os.environ.get("PORT") or str(_PORT)
+    if not given.isdecimal() or int(given) not in _PORTS:
+        raise UpError(f"PORT must be a number from {_PORTS[0]} to {_PORTS[-1]}, not {given!r}")
+    return int(given)
+
+
+def _listen() -> None:
+    for ending in _ENDINGS:
+        # Under `nohup` a closed terminal is to end nothing. Ctrl-C is different: a shell script
+        # starts its background jobs with it ignored.
+        if ending != signal.SIGHUP or signal.getsignal(ending) != signal.SIG_IGN:
+            signal.signal(ending, _interrupt)
+
+
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    # Once: a second Ctrl-C is not to interrupt the stopping.
+    for ending in _ENDINGS:
+        signal.signal(ending, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
-def _serve(console: Console, port: int) -> None:
-    _refuse_taken(port)
-    stage = Stage(STATE)
-    stage.clear()
-    with brokers() as kafka:
+def _serve(console: Console, stage: Stage, port: int) -> None:
+    starter = os.getppid()
+    with _alone(stage.folder, port) as lock, brokers() as kafka:
+        _refuse_taken(port)
+        stage.clear()
         for capture in CAPTURES:
             kafka[capture.source].replay(capture.wave(WAVES[0]))
         addresses = {source: broker.bootstrap for source, broker in kafka.items()}
         environment = _environment(stage, addresses, port)
         with console.status("preparing Airflow's database"):
-            _prepare(environment, stage.logs / "prepare.log")
-        with _airflow(environment, stage.logs) as components:
+            _prepare(environment, stage.logs / "prepare.log", lock)
+        with kept(_commands(), environment, stage.logs, lock) as keeper:
             with console.status("starting Airflow"):
-                _wait_until_healthy(components, port, stage.logs)
+                _wait_until_healthy(keeper, port, stage.logs)
             _say(console, stage, port)
-            while not _ended(components):
-                time.sleep(0.5)
+            _stay(keeper, starter)
     raise UpError(f"Airflow ended by itself; its logs are in {stage.logs}")
+
+
+def _stay(keeper: Process, starter: int) -> None:
+    while keeper.poll() is None:
+        if os.getppid() != starter:
+            raise KeyboardInterrupt  # make was killed, and no Ctrl-C would arrive any more
+        time.sleep(0.5)
+
+
+@contextmanager
+def _alone(folder: Path, port: int) -> Iterator[int]:
+    """The lock of a state folder, as a descriptor: whoever inherits it holds the lock too.
+
+    Waits for the rest of an earlier `make up` that was killed; `UpError` where one is running.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("a+", encoding="utf-8") as lock:
+        trying = Retrying(
+            retry=retry_if_result(operator.not_),
+            stop=stop_after_delay(_FAREWELL) | (lambda _: _owner(lock) is not None),
+            wait=wait_fixed(0.1),
+        )
+        try:
+            trying(_lock, lock.fileno())
+        except RetryError as error:
+            owner = _owner(lock) or "what an earlier make up left running"
+            raise UpError(f"{folder} is taken by {owner}; end it first") from error
+        lock.truncate(0)
+        lock.write(f"{port} {os.getpid()}")
+        lock.flush()
+        yield lock.fileno()
+
+
+def _owner(lock: TextIO) -> str | None:
+    """Who wrote himself into the lock file, while he lives."""
+    lock.seek(0)
+    port, _, number = lock.read().partition(" ")
+    try:
+        alive = psutil.Process(int(number)).status() != psutil.STATUS_ZOMBIE
+    except (ValueError, psutil.NoSuchProcess):
+        return None
+    return f"a running make up, as is port {port} (process {number})" if alive else None
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _refuse_taken(port: int) -> None:
@@ -96,14 +178,25 @@ def _refuse_taken(port: int) -> None:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((_HOST, port))
+        except PermissionError as error:
+            raise UpError(f"port {port} is not for this user; {_another(port)}") from error
         except OSError as error:
-            raise UpError(f"port {port} is taken; choose another: make up PORT=8081") from error
+            raise UpError(f"port {port} is taken; {_another(port)}") from error
+
+
+def _another(port: int) -> str:
+    return f"choose another: make up PORT={_PORT + 1 if port == _PORT else _PORT}"
 
 
 def _environment(stage: Stage, addresses: Mapping[str, str], port: int) -> dict[str, str]:
     """The demo's environment, and what a server needs besides. Nothing leaves the loopback."""
+    unproxied = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    no_proxy = ",".join([*filter(None, [unproxied]), _HOST, "localhost"])
     bundles = {"dags-folder": PROJECT / "dags", "examples": PROJECT / "examples" / "dags"}
     return stage.environment(_home(stage), addresses) | {
+        # Its parts talk over HTTP, which no proxy between this machine and the world can pass on.
+        "NO_PROXY": no_proxy,
+        "no_proxy": no_proxy,
         "AIRFLOW__API__HOST": _HOST,
         "AIRFLOW__API__PORT": str(port),
         "AIRFLOW__API__BASE_URL": f"http://{_HOST}:{port}",
@@ -128,7 +221,7 @@ def _home(stage: Stage) -> Path:
     return stage.folder / "airflow"
 
 
-def _prepare(environment: Mapping[str, str], log: Path) -> None:
+def _prepare(environment: Mapping[str, str], log: Path, lock: int) -> None:
     for module, *arguments in (("airflow", "db", "migrate"), ("strandline_airflow.pools",)):
         with log.open("ab") as output:
             done = subprocess.run(
@@ -136,6 +229,7 @@ def _prepare(environment: Mapping[str, str], log: Path) -> None:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
+                pass_fds=(lock,),
                 cwd=PROJECT,
                 env=dict(environment),
                 check=False,
@@ -144,43 +238,62 @@ def _prepare(environment: Mapping[str, str], log: Path) -> None:
             raise UpError(f"{module} {' '.join(arguments)} failed; its log is {log}")
 
 
+def _commands() -> dict[str, list[str]]:
+    airflow = [sys.executable, "-m", "airflow"]
+    return {name: [*airflow, name, *options] for name, options in _COMPONENTS.items()}
+
+
 @contextmanager
-def _airflow(environment: Mapping[str, str], logs: Path) -> Iterator[list[Component]]:
-    """What `airflow standalone` starts, without the log servers that listen on every interface."""
-    components: list[Component] = []
+def kept(
+    commands: Mapping[str, Sequence[str]], environment: Mapping[str, str], logs: Path, lock: int
+) -> Iterator[Process]:
+    """Runs commands, each with a log of its name, for as long as the block lasts; gives the keeper.
+
+    The keeper holds the descriptor `lock` until the last of them has ended.
+    """
+    with (logs / "keeper.log").open("ab") as output:
+        keeper: Process = subprocess.Popen(
+            [sys.executable, "-c", _KEEPER, json.dumps(commands), str(logs)],
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
+            pass_fds=(lock,),
+            start_new_session=True,
+            cwd=PROJECT,
+            env=dict(environment),
+            text=True,
+        )
     try:
-        for name, options in _COMPONENTS.items():
-            with (logs / f"{name}.log").open("ab") as output:
-                components.append(_component([name, *options], environment, output))
-        yield components
+        yield keeper
     finally:
-        # Their own way to stop is Ctrl-C.
-        sessions.end(components, signal.SIGINT)
+        # At once: every step of a run may die at any instruction, that is what they are built for.
+        sessions.end([keeper], signal.SIGKILL)
 
 
-def _component(
-    arguments: Sequence[str], environment: Mapping[str, str], output: IO[bytes]
-) -> Component:
-    return subprocess.Popen(
-        [sys.executable, "-m", "airflow", *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=output,
-        start_new_session=True,
-        cwd=PROJECT,
-        env=dict(environment),
-        text=True,
-    )
+def keep() -> None:
+    """What the keeper does: runs the commands until one of them ends, or until standard input does.
+
+    Nobody writes there. It ends with the process that has the other end, also when that is killed.
+    """
+    commands, logs = json.loads(sys.argv[1]), Path(sys.argv[2])
+    running = [_start(command, logs / f"{name}.log") for name, command in commands.items()]
+    while all(each.poll() is None for each in running):
+        if select.select([sys.stdin], [], [], 0.5)[0]:
+            break
+    sessions.end_own()
 
 
-def _ended(components: Sequence[Component]) -> bool:
-    return any(component.poll() is not None for component in components)
+def _start(command: Sequence[str], log: Path) -> Process:
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, text=True
+        )
 
 
-def _wait_until_healthy(components: Sequence[Component], port: int, logs: Path) -> None:
+def _wait_until_healthy(keeper: Process, port: int, logs: Path) -> None:
     waiting = Retrying(
         retry=retry_if_result(operator.not_),
-        stop=stop_after_delay(_PATIENCE) | (lambda _: _ended(components)),
+        stop=stop_after_delay(_PATIENCE) | (lambda _: keeper.poll() is not None),
         wait=wait_fixed(0.5),
     )
     try:
@@ -190,8 +303,9 @@ def _wait_until_healthy(components: Sequence[Component], port: int, logs: Path) 
 
 
 def _is_healthy(port: int) -> bool:
+    directly = build_opener(ProxyHandler({}))
     try:
-        with urlopen(f"http://{_HOST}:{port}/api/v2/monitor/health", timeout=5) as answer:
+        with directly.open(f"http://{_HOST}:{port}/api/v2/monitor/health", timeout=5) as answer:
             health = json.load(answer)
     except (OSError, ValueError):
         return False

@@ -21,8 +21,21 @@ _SOURCES = [capture.source for capture in CAPTURES]
     max_active_runs=1,
     tags=["example"],
     params={
-        "source": Param(_SOURCES[0], type="string", enum=_SOURCES, title="Recorded database"),
-        "wave": Param(WAVES[-1], type="integer", enum=list(WAVES), title="Wave"),
+        "source": Param(
+            _SOURCES[0],
+            type="string",
+            enum=_SOURCES,
+            title="Recorded database",
+            description="Whose broker gets the records",
+        ),
+        "wave": Param(
+            WAVES[-1],
+            type="integer",
+            enum=list(WAVES),
+            values_display={WAVES[0]: "1, which make up has sent", WAVES[1]: "2, the rest"},
+            title="Wave",
+            description="Trigger land__SOURCE afterwards, or wait until it looks again",
+        ),
     },
     doc_md=__doc__,
 )

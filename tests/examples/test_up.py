@@ -1,0 +1,272 @@
+"""`make up`: what it serves, what it refuses, and that nothing of it is left, however it ends."""
+
+import fcntl
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.request import ProxyHandler, Request, build_opener
+
+import psutil
+import pytest
+from deltalake import DeltaTable
+
+from examples.captures import CAPTURES
+from examples.stage import Stage
+
+PROJECT = Path(__file__).parents[2]
+PATIENCE = 120  # seconds
+DAGS = {"example__replay"} | {
+    f"{what}__{capture.source}" for capture in CAPTURES for what in ("land", "compact")
+}
+# Serves a process that is deaf to everything but a kill and so is its child, in a group of its own.
+PROGRAM = """\
+import fcntl, json, os, signal, sys, time
+from pathlib import Path
+from examples import up
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+for ending in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(ending, interrupt)
+commands, folder = json.loads(sys.argv[1]), Path(sys.argv[2])
+with (folder / "lock").open("w") as lock:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    with up.kept(commands, os.environ, folder, lock.fileno()) as keeper:
+        (folder / "keeper").write_text(str(keeper.pid))
+        while keeper.poll() is None:
+            time.sleep(0.05)
+"""
+DEAF = """\
+import os, signal, subprocess, sys, time
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_IGN)
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], process_group=0)
+with open(sys.argv[1], "w") as told:
+    told.write(f"{os.getpid()} {child.pid}")
+time.sleep(1000)
+"""
+
+
+@pytest.fixture
+def kept(tmp_path):
+    """A program with a keeper: its process, and the family that is to end with it."""
+    told, quiet = tmp_path / "told", tmp_path / "quiet"
+    for fifo in (told, quiet):
+        os.mkfifo(fifo)
+    commands = {
+        "deaf": [sys.executable, "-c", DEAF, str(told)],
+        "quiet": ["sh", "-c", f"read line < {quiet}"],
+    }
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, json.dumps(commands), tmp_path],
+        cwd=PROJECT,
+        stderr=subprocess.DEVNULL,
+    ) as program:
+        deaf = [psutil.Process(int(number)) for number in told.read_text().split()]
+        family = {*psutil.Process(program.pid).children(recursive=True), *deaf}
+        yield program, family
+        for each in filter(is_alive, family):  # where a test failed
+            each.kill()
+        program.kill()
+
+
+def survivors(family, patience=10):
+    """Who of them is alive after that many seconds; who waits for his parent is not."""
+    end = time.monotonic() + patience
+    while (alive := [one for one in family if is_alive(one)]) and time.monotonic() < end:
+        time.sleep(0.05)
+    return alive
+
+
+def until(happened, patience=PATIENCE):
+    end = time.monotonic() + patience
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def takes(lock):
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def is_alive(process):
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
+def test_nothing_that_is_kept_outlives_the_process_that_serves(kept, number):
+    program, family = kept
+    assert len({one.pid for one in family}) == 4  # the keeper, two commands, a child of one
+    program.send_signal(number)
+    program.wait()
+
+    assert survivors(family) == []
+
+
+def test_nothing_that_is_kept_outlives_its_keeper(kept, tmp_path):
+    program, family = kept
+    os.kill(int((tmp_path / "keeper").read_text()), signal.SIGKILL)
+    program.wait()
+
+    assert survivors(family) == []
+
+
+def test_when_one_command_ends_the_others_do_not_stay_half_a_service(kept, tmp_path):
+    program, family = kept
+    (tmp_path / "quiet").write_text("enough\n")
+    program.wait()
+
+    assert survivors(family) == []
+
+
+def test_the_lock_is_held_until_everything_that_is_kept_has_ended(kept, tmp_path):
+    program, family = kept
+    program.kill()
+    program.wait()
+    with (tmp_path / "lock").open() as lock:
+        until(lambda: takes(lock), patience=10)
+
+    assert survivors(family, patience=0) == []
+
+
+class Up:
+    """`make up` without make, with its state in a folder of the test."""
+
+    def __init__(self, folder):
+        self.folder = folder / "up"
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+
+    def start(self, **variables):
+        return subprocess.Popen(
+            [sys.executable, "-m", "examples.up", "--state", self.folder],
+            cwd=PROJECT,
+            env=os.environ | {"PORT": str(self.port)} | variables,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def refusal(self, **variables):
+        """The one line with which it does not start."""
+        with self.start(**variables) as process:
+            said, _ = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 1
+        return said.strip()
+
+
+@pytest.fixture
+def up(tmp_path):
+    return Up(tmp_path)
+
+
+def test_a_taken_port_is_refused_and_the_state_that_is_there_stays(up):
+    up.folder.mkdir()
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", up.port))
+        other.listen()
+        assert up.refusal().startswith(f"port {up.port} is taken; choose another: make up PORT=")
+
+    assert up.folder.is_dir()
+
+
+def test_a_second_one_is_refused_on_any_port_and_the_state_of_the_first_stays(up):
+    (up.folder / "lake").mkdir(parents=True)
+    with up.folder.with_suffix(".lock").open("w") as lock:
+        lock.write(f"8123 {os.getpid()}")
+        lock.flush()
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        said = up.refusal()
+
+    assert f"{up.folder} is taken by a running make up, as is port 8123" in said
+    assert f"process {os.getpid()}" in said
+    assert (up.folder / "lake").is_dir()
+
+
+@pytest.mark.parametrize("port", ["http", "0", "65536", "-1"])
+def test_a_port_that_is_none_is_refused_with_what_is_allowed(up, port):
+    assert up.refusal(PORT=port) == f"PORT must be a number from 1 to 65535, not '{port}'"
+
+
+class Site:
+    """The API behind the pages, as the user whose password was printed."""
+
+    def __init__(self, address, user, password):
+        self._address = address
+        self._opener = build_opener(ProxyHandler({}))
+        self._headers = {"Content-Type": "application/json"}
+        token = self.ask("auth/token", {"username": user, "password": password})["access_token"]
+        self._headers["Authorization"] = f"Bearer {token}"
+
+    def ask(self, path, body=None, method=None):
+        data = None if body is None else json.dumps(body).encode()
+        url = f"{self._address}/{path}"
+        request = Request(url, data, self._headers, method=method)  # noqa: S310 - what was printed
+        with self._opener.open(request, timeout=PATIENCE) as answer:
+            return json.load(answer)
+
+    def dags(self):
+        return {dag["dag_id"] for dag in self.ask("api/v2/dags")["dags"]}
+
+    def pause(self, dag):
+        self.ask(f"api/v2/dags/{dag}", {"is_paused": True}, "PATCH")
+
+    def run(self, dags):
+        """Triggers each DAG with its parameters, and waits until all have ended; their states."""
+        runs = [self._trigger(dag, conf) for dag, conf in dags]
+        until(lambda: {self.ask(run)["state"] for run in runs} <= {"success", "failed"})
+        return {self.ask(run)["state"] for run in runs}
+
+    def _trigger(self, dag, conf):
+        runs = f"api/v2/dags/{dag}/dagRuns"
+        return f"{runs}/{self.ask(runs, {'logical_date': None, 'conf': conf})['dag_run_id']}"
+
+
+def printed(process):
+    """What it says about itself, up to the name of the folder with its logs."""
+    said = {}
+    for line in process.stdout:
+        name, _, value = line.strip().partition(" ")
+        said[name] = value.strip()
+        if name == "logs":
+            return said
+    raise AssertionError("it ended without saying how to log in")
+
+
+def test_both_waves_arrive_behind_a_proxy_too_and_a_kill_leaves_nothing(up):
+    # A proxy that nobody can reach: whatever asked it would fail.
+    proxies = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
+    with up.start(**proxies) as process:
+        try:
+            told = printed(process)
+            family = psutil.Process(process.pid).children(recursive=True)
+            site = Site(told["address"], told["user"], told["password"])
+            until(lambda: site.dags() == DAGS)
+            sources = [capture.source for capture in CAPTURES]
+            for source in sources:
+                site.pause(f"compact__{source}")  # Spark has end-to-end tests of its own
+            waves = [("example__replay", {"source": source, "wave": 2}) for source in sources]
+            assert site.run(waves) == {"success"}
+            assert site.run([(f"land__{source}", {}) for source in sources]) == {"success"}
+        finally:
+            process.kill()
+
+    assert re.fullmatch(r"\w{8,}", told["password"])
+    assert survivors(family) == []
+    for capture in CAPTURES:
+        landing = DeltaTable(Stage(up.folder).source_lake(capture).landing)
+        assert landing.to_pyarrow_table(columns=["offset"]).num_rows == len(capture.records())
