@@ -1,6 +1,7 @@
 """What Connect's JsonConverter writes: `{"schema": …, "payload": …}`, or the payload alone."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -8,6 +9,12 @@ from typing import Any
 
 from strandline.errors import UndecodableError
 from strandline.types import ColumnType, from_connect
+
+# JSON can spell half of a pair of surrogates, which is no character: no text can hold it.
+LONE_SURROGATE = re.compile(
+    r"(?<!\\)(?:\\\\)*(?:\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +38,8 @@ def parse(data: bytes, what: str) -> Document:
         document = json.loads(text, parse_float=Decimal, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise UndecodableError("invalid_json", f"the {what} is not JSON") from error
+    if LONE_SURROGATE.search(text):
+        raise UndecodableError("invalid_utf8", f"the {what} holds half of a character")
     if isinstance(document, dict) and "payload" in document and "schema" in document:
         schema = document["schema"]
         return Document(schema if isinstance(schema, dict) else None, document["payload"])

@@ -37,6 +37,7 @@ def next_manifest(
     `applied` the next offset to apply by topic id and partition, absent where nothing is applied.
     Raises `Terminal` where two topics feed one table.
     """
+    landed = list(landed)
     ranges = _ranges_by_topic(landed, applied)
     if not any(is_news(topic) for topic in ranges):
         return None
@@ -47,7 +48,7 @@ def next_manifest(
         number=pin.number,
         planned_at=pin.planned_at,
         landing_version=pin.landing_version,
-        tables=_tables(source, ranges),
+        tables=_tables(source, _with_notified(source, ranges, landed)),
         control=tuple(
             offsets
             for topic, topic_ranges in ranges.items()
@@ -73,6 +74,16 @@ def _ranges_by_topic(
                 OffsetRange(state.topic, state.topic_id, state.partition, start, state.next_offset)
             )
     return dict(ranges)
+
+
+def _with_notified(
+    source: Source, ranges: Mapping[str, list[OffsetRange]], landed: Iterable[Landed]
+) -> dict[str, list[OffsetRange]]:
+    """The topics to visit: where a notice came, every table, since it may end a snapshot of it."""
+    if not any(source.notifies(topic) for topic in ranges):
+        return dict(ranges)
+    known = {state.topic for state in landed if state.next_offset > state.first_offset}
+    return {topic: ranges.get(topic, []) for topic in sorted(known | ranges.keys())}
 
 
 def _tables(source: Source, ranges: Mapping[str, list[OffsetRange]]) -> tuple[TableCut, ...]:

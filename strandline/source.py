@@ -80,6 +80,10 @@ class Source:
             f"__debezium-heartbeat.{self.topic_prefix}",
         }
 
+    def notifies(self, topic: str) -> bool:
+        """True where the topic may carry notices of snapshots: its default name, or a given one."""
+        return topic == f"{self.topic_prefix}.notifications" or topic in self.control_topics
+
     def owns(self, topic: str) -> bool:
         """True where the topic belongs to this source."""
         return (

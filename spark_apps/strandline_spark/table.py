@@ -95,6 +95,8 @@ class TableRun:
         swept = self._sweep(tally)
         if swept or tally.changes + tally.fences + tally.tombstones:
             receipt = self._fold(tally, receipt, swept=swept)
+        elif before >= 0:
+            receipt = self._totalled(receipt)
         return replace(receipt, seconds=round(time.monotonic() - began, 3))
 
     # ------------------------------------------------------------------ decode
@@ -129,8 +131,8 @@ class TableRun:
         rows = decoded.where(F.col("_class") == verdict.QUARANTINED).select(
             F.lit(self.cut.table).alias("table"),
             "topic", "topic_id", "partition", "offset", "timestamp", "key", "value", "headers",
-            F.col("_key").alias("record_key"), F.col("_reason").alias("reason"), F.col("_detail").alias("detail"),
-            F.lit(self.run).alias("run"),
+            F.col("_key").alias("record_key"), F.col("_reason").alias("reason"),
+            F.col("_detail").alias("detail"), F.lit(self.run).alias("run"),
         )  # fmt: skip
         delta.append(rows, self.lake.quarantine, self.run, f"{delta.APPLICATION}/{self.cut.table}")
 

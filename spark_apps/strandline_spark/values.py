@@ -273,22 +273,10 @@ def _extended(digits: Column, length: int) -> Column:
 
 
 def _fixed(digits: Column, of: ColumnType) -> Column:
-    """A two's complement in hexadecimal as a whole number in text; NULL where it is too long.
-
-    Of up to 18 digits it is one integer of 64 bits, of up to 38 two.
-    """
+    """A two's complement in hexadecimal as a whole number in text; NULL where it is too long."""
     if of.precision <= 18:
         return F.when(F.length(digits).between(1, _HEX_OF_A_LONG), _short(digits))
-    filled = _extended(digits, _HEX_OF_38_DIGITS)
-    high = F.conv(F.left(filled, F.lit(_HEX_OF_A_LONG)), 16, -10).cast("decimal(20,0)")
-    low = F.conv(F.right(filled, F.lit(_HEX_OF_A_LONG)), 16, 10).cast("decimal(20,0)")
-    # A negative high part is one too low until the low part, a positive number, is added: with 38
-    # digits that would not fit in between. So 2^64 changes sides.
-    negative = _is_negative(digits)
-    high += F.when(negative, 1).otherwise(0)
-    low -= F.when(negative, F.lit(_TWO_64)).otherwise(F.lit(Decimal(0)))
-    number = F.try_add(F.try_multiply(high, F.lit(_TWO_64)), low)
-    return F.when(F.length(digits).between(1, _HEX_OF_38_DIGITS), number.cast("string"))
+    return F.when(F.length(digits).between(1, _HEX_OF_38_DIGITS), _wide(digits))
 
 
 def _short(digits: Column) -> Column:
@@ -296,10 +284,28 @@ def _short(digits: Column) -> Column:
     return F.conv(_extended(digits, _HEX_OF_A_LONG), 16, -10)
 
 
+def _wide(digits: Column) -> Column:
+    """Up to 128 bits in two halves; NULL beyond 38 digits."""
+    filled = _extended(digits, _HEX_OF_38_DIGITS)
+    high = F.conv(F.left(filled, F.lit(_HEX_OF_A_LONG)), 16, -10).cast("decimal(20,0)")
+    low = F.conv(F.right(filled, F.lit(_HEX_OF_A_LONG)), 16, 10).cast("decimal(20,0)")
+    # A negative high half is one too low until the low one, a positive number, is added: with 38
+    # digits that would not fit in between. So 2^64 changes sides.
+    negative = _is_negative(digits)
+    high += F.when(negative, 1).otherwise(0)
+    low -= F.when(negative, F.lit(_TWO_64)).otherwise(F.lit(Decimal(0)))
+    return F.try_add(F.try_multiply(high, F.lit(_TWO_64)), low).cast("string")
+
+
 def _written(digits: Column, scale: Column) -> Column:
     """The exact text of a two's complement of any length; `scale` counts its fraction digits."""
-    whole = F.when(F.length(digits) <= _HEX_OF_A_LONG, _short(digits)).otherwise(_long(digits))
-    return F.when(F.length(digits) > 0, _once(whole, lambda number: _pointed(number, scale)))
+    fitting = F.when(F.length(digits) <= _HEX_OF_A_LONG, _short(digits)).when(
+        F.length(digits) <= _HEX_OF_38_DIGITS, _wide(digits)
+    )
+    return F.when(
+        F.length(digits) > 0,
+        _once(F.coalesce(fitting, _long(digits)), lambda n: _pointed(n, scale)),
+    )
 
 
 def _long(digits: Column) -> Column:

@@ -10,6 +10,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from strandline import connect
 from strandline.change import Op
 from strandline.interpreter.decode import NEW_KEY, OLD_KEY
 
@@ -59,7 +60,7 @@ def _reason(by: Judged, unfit: Sequence[Column]) -> Column:
     image = op.isin("c", "u", "r")
     unplaced = F.col("_major").isNull()
     value_reason = (
-        F.when(~F.is_valid_utf8("value_text"), "invalid_utf8")
+        F.when(_is_no_text("value_text"), "invalid_utf8")
         .when(broken, _broken_reason())
         .when(~has_op & ~_is_control(by.control), "not_an_envelope")
         .when(~has_op | (op == "m"), F.lit(None))
@@ -82,6 +83,13 @@ def _reason(by: Judged, unfit: Sequence[Column]) -> Column:
     )
 
 
+def _is_no_text(column: str) -> Column:
+    """Not UTF-8, or a document that spells half of a character."""
+    text = F.col(column)
+    lone = text.contains("\\u") & text.rlike(connect.LONE_SURROGATE.pattern)
+    return ~F.is_valid_utf8(text) | lone
+
+
 def _broken_reason() -> Column:
     """Not JSON at all, or JSON whose parts are of another form than an envelope's."""
     parts = F.col("loose.parts")
@@ -99,7 +107,7 @@ def _key_reason() -> Column:
     return (
         F.when(F.col("_key").isNotNull(), F.lit(None))
         .when(F.col("key").isNull(), "no_key")
-        .when(~F.is_valid_utf8(text), "invalid_utf8")
+        .when(_is_no_text("key_text"), "invalid_utf8")
         .when(F.try_parse_json(text).isNull(), "invalid_json")
         .when(~F.col("key_payload").startswith("{") | (F.trim("key_payload") == "{}"), "no_key")
         .when(F.col("key_payload").rlike(r":\s*null\s*[,}]"), "no_key")

@@ -236,7 +236,8 @@ class Decoder:
         document = connect.parse(record.key, "key")
         if not isinstance(document.payload, dict) or not document.payload:
             raise UndecodableError("no_key", "the key holds no columns")
-        wrapping = event or _Event(self.connector, {})
+        # A tombstone names no connector; only wrapped cells are unwrapped.
+        wrapping = event or _Event(self.connector or CONNECTORS["yugabytedb"], {})
         if document.schema is not None:
             fields = connect.fields(document.schema)
             types = {n: from_connect(wrapping.unwrap_schema(dict(f))) for n, f in fields.items()}
@@ -254,7 +255,12 @@ class Decoder:
             position=None,
             identity=(),
             time=Time(_kafka_time(record), TimeQuality.KAFKA, None),
-            moved_to=_other(record, NEW_KEY, key_types, _Event(self.connector, {})),
+            moved_to=_other(
+                record,
+                NEW_KEY,
+                key_types,
+                _Event(self.connector or CONNECTORS["yugabytedb"], {}),
+            ),
         )
         return Decoded(change, {})
 

@@ -34,7 +34,7 @@ def test_a_source_knows_its_topics_and_tables(tmp_path):
     ("text", "parts"),
     [
         (GOOD.replace("topic_prefix", "topicprefix"), ["shop.toml", "[kafka]", "'topic_prefix'"]),
-        (GOOD + 'colour = "red"\n', ["[[table]] shop.public.orders", "'colour'", "name, sweep, topic"]),
+        (GOOD + 'colour = "red"\n', ["[[table]] shop.public.orders", "'colour'", "name, sweep"]),
         ("wrong = 1\n" + GOOD, ["top level", "'wrong'", "connector"]),
         (GOOD.replace("postgresql", "access"), ["'access'", "bmdbdb, mariadb, mysql, oracle"]),
         (GOOD.replace('"shop"', "5"), ["'topic_prefix'", "a string", "5"]),
