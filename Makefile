@@ -25,7 +25,7 @@ test: jars lint ## check style, types and import rules, then run every test
 fuzz: setup ## try the laws on EXAMPLES random workloads per source and property (SEED repeats a run)
 	@seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
 	echo "$(EXAMPLES) examples each; make fuzz EXAMPLES=$(EXAMPLES) SEED=$$seed repeats this run"; \
-	STRANDLINE_FUZZ_EXAMPLES=$(EXAMPLES) exec $(BIN)/python -m pytest tests/properties \
+	STRANDLINE_FUZZ_EXAMPLES=$(EXAMPLES) STRANDLINE_FUZZ_SEED=$$seed exec $(BIN)/python -m pytest tests/properties \
 	  --hypothesis-seed=$$seed $(PYTEST)
 
 up: jars ## serve Airflow on this machine with the example sources, until Ctrl-C
