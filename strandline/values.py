@@ -139,7 +139,7 @@ def _boolean(text: str) -> bool:
 
 
 def _integer(text: str, kind: Kind) -> int:
-    """Numbers, and numbers written as text: some producers quote them (debezium-facts §0)."""
+    """Numbers, and numbers written as text: some producers quote them."""
     number = int(_matched(_INTEGER, text, "an integer"))
     if not -(1 << _LIMITS[kind]) <= number < 1 << _LIMITS[kind]:
         raise UnfitError(f"out of the range of {kind}")
