@@ -4,9 +4,9 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
+from strandline import values
 from strandline.errors import UndecodableError
 from strandline.types import ColumnType, from_connect
 
@@ -35,7 +35,7 @@ def parse(data: bytes, what: str) -> Document:
     except UnicodeDecodeError as error:
         raise UndecodableError("invalid_utf8", f"the {what} is not UTF-8") from error
     try:
-        document = json.loads(text, parse_float=Decimal, parse_constant=_refuse)
+        document = json.loads(text, parse_float=values.Number, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise UndecodableError("invalid_json", f"the {what} is not JSON") from error
     if LONE_SURROGATE.search(text):

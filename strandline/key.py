@@ -7,7 +7,7 @@ whichever bytes the converter wrote (with schema or without, int32 or int64).
 
 from collections.abc import Mapping
 
-from strandline.rendering import plain
+from strandline.rendering import floating, plain
 from strandline.values import compact
 
 
@@ -17,5 +17,7 @@ def canonical(cells: Mapping[str, object]) -> str:
 
 
 def _component(value: object) -> object:
+    if isinstance(value, float):
+        return floating(value)
     shown = plain(value)
     return shown if shown is None or isinstance(shown, bool | int | str) else str(shown)

@@ -8,12 +8,13 @@ Every step names its results: an expression that stood in many places would be c
 them, and planning would cost more than the work.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from strandline import flattened
 from strandline.change import Op
@@ -21,7 +22,7 @@ from strandline.interpreter.decode import EARLIEST, NEW_KEY, OLD_KEY, RUN_ID, TO
 from strandline.placeholder import spellings
 from strandline.position import Phase
 from strandline.rules import TableRules
-from strandline.types import ColumnType
+from strandline.types import ColumnType, Kind, Wire
 from strandline.version import TimeQuality
 from strandline_spark import documents, values
 from strandline_spark.changes import JSON, quoted
@@ -40,6 +41,8 @@ _STRICT = {
 _NOTHING = "\x00"  # stands for NULL inside hashes, where NULL would leave no trace
 _CONTROL_FIELDS = ("ddl", "tableChanges", "aggregate_type", "ts_ms")
 _SOURCE = ("connector", "version", "snapshot", "ts_ms", "ts_us", "db", "schema", "table")
+
+Step = Mapping[str, Column] | Callable[[DataFrame], Mapping[str, Column]]
 
 
 def parsed(landed: DataFrame, rules: TableRules) -> DataFrame:
@@ -88,7 +91,7 @@ class Decoder:
         return both[0].unionByName(both[1])
 
     def _decoded(self, records: DataFrame, *, flat: bool) -> DataFrame:
-        steps: Sequence[Mapping[str, Column]] = (
+        steps: Sequence[Step] = (
             {
                 "v": self._flat_value() if flat else self._value(),
                 "k": self._key_cells(F.col("key_payload")),
@@ -96,6 +99,7 @@ class Decoder:
                 "old_text": _header(OLD_KEY),
             },
             *([{"v": self._envelope_of_flat()}] if flat else []),
+            {"exact": self._exact(flat=flat)},
             {
                 "_op": _op(),
                 "_major": F.lit("") if flat else self.connector.major(F.col("v.source")),
@@ -108,7 +112,10 @@ class Decoder:
                 "loose": F.when(F.col("_broken"), _loosely(F.col("value_payload"))),
                 "new_cells": self._key_cells(F.col("new_payload")),
                 "old_cells": self._key_cells(F.col("old_payload")),
-                **{_sent_name(name): self._sent(name) for name in self.shape.names},
+            },
+            lambda frame: {
+                _sent_name(name): self._sent(name, _fields(frame, "exact"))
+                for name in self.shape.names
             },
             {_ready_name(name): self._ready(name, of) for name, of in self.shape.columns.items()},
             {
@@ -122,7 +129,7 @@ class Decoder:
                 **{_cell(name): self._typed(name, of) for name, of in self.shape.columns.items()},
             },
         )
-        rows = reduce(lambda frame, step: frame.withColumns(dict(step)), steps, records)
+        rows = reduce(_with, steps, records)
         judged = judge(
             rows,
             Judged(
@@ -265,9 +272,29 @@ class Decoder:
             return cell
         return F.when(wrapped, F.get_json_object(cell, "$.value")).otherwise(cell)
 
-    def _sent(self, column: str) -> Column:
+    def _exact(self, *, flat: bool) -> Column:
+        """The cells whose digits `from_json` may have lost, as they were sent."""
+        spelled = values.respelled(
+            F.col("value_payload"), None if flat else "after", self._doubtful()
+        )
+        return F.lit(None).cast("string") if spelled is None else spelled
+
+    def _doubtful(self) -> dict[str, tuple[Column, ColumnType]]:
+        """Columns of one type that a bare number may come in; texts only without a schema."""
+        found = {}
+        for name, types in self.shape.columns.items():
+            of, *others = set(types.values())
+            plain = of.kind is Kind.TEXT and of.wire is Wire.PLAIN
+            if not others and (self.shape.bare or not plain):
+                found[name] = (F.col("v.after").getField(name), of)
+        return found
+
+    def _sent(self, column: str, exact: Container[str]) -> Column:
         """The cell as the envelope has it; NULL also where it was not sent."""
-        return F.when(~self._unset(column), self._plain(F.col("v.after").getField(column)))
+        cell = self._plain(F.col("v.after").getField(column))
+        if column in exact:
+            cell = F.coalesce(F.col("exact").getField(column), cell)
+        return F.when(~self._unset(column), cell)
 
     def _unset(self, column: str) -> Column:
         cell = F.col("v.after").getField(column)
@@ -418,6 +445,16 @@ class Decoder:
             raw,
             F.when(sure, streamed).otherwise(TimeQuality.KAFKA.value),
         )
+
+
+def _with(frame: DataFrame, step: Step) -> DataFrame:
+    columns = step(frame) if callable(step) else step
+    return frame.withColumns(dict(columns))
+
+
+def _fields(frame: DataFrame, column: str) -> list[str]:
+    of = frame.schema[column].dataType
+    return of.names if isinstance(of, StructType) else []
 
 
 def _sent_name(column: str) -> str:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from strandline import connect, connectors
@@ -26,6 +27,7 @@ from strandline.manifest import Manifest, OffsetRange, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline.record import Coordinates, Record
 from strandline.source import Source
+from strandline.values import single
 from strandline.version import COLUMNS, INTERNAL_COLUMNS
 from strandline_spark import delta
 from strandline_spark.changes import quoted
@@ -57,7 +59,7 @@ def spark(records: Sequence[Record], *, batches: int, source: Source | None) -> 
         )
         receipts = list(capture.runs(records, batches))
         return Outcome(
-            rows=list(_rows(session, capture.lake, receipts)),
+            rows=list(rows(session, capture.lake, receipts)),
             quarantined=_quarantined(session, capture.lake),
             counts=_counts(receipts),
             stopped=_stopped(receipts),
@@ -176,7 +178,7 @@ def _connector(records: Iterable[Record]) -> str:
     return _ANY
 
 
-def _rows(
+def rows(
     session: SparkSession, lake: SourceLake, receipts: Iterable[Receipt]
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
     topics = {table.topic for receipt in receipts for table in receipt.tables if table.changed}
@@ -185,18 +187,30 @@ def _rows(
         history = delta.read(session, lake.history(topic))
         internal = {name for name, _ in INTERNAL_COLUMNS}
         business = [name for name in history.columns if name not in {*meta, *internal}]
-        ordered = history.orderBy("_key", "_seq_from").select(*map(quoted, business), *meta)
+        ordered = history.orderBy("_key", "_seq_from").select(
+            *(_handed_over(history, name) for name in [*business, *meta])
+        )
         for row in ordered.toLocalIterator():
             yield topic, _cells(history, row)
 
 
 def _cells(history: DataFrame, row: Row) -> Mapping[str, object]:
-    """Spark hands instants over as naive local times of the driver; they are UTC instants."""
-    instants = {name for name, kind in history.dtypes if kind == "timestamp"}
-    return {
-        name: value.astimezone(UTC) if name in instants and value is not None else value
-        for name, value in row.asDict().items()
-    }
+    """Instants were handed over as the naive UTC times that they are; floats of 32 bits as 64."""
+    kinds = dict(history.dtypes)
+    return {name: _cell(value, kinds[name]) for name, value in row.asDict().items()}
+
+
+def _cell(value: Any, kind: str) -> object:
+    if value is None or kind not in {"timestamp", "float"}:
+        return value
+    return single(value) if kind == "float" else value.replace(tzinfo=UTC)
+
+
+def _handed_over(history: DataFrame, name: str) -> Column:
+    """An instant as a local time of UTC: PySpark would put it into the driver's zone."""
+    column = F.col(quoted(name))
+    instant = dict(history.dtypes)[name] == "timestamp"
+    return column.cast("timestamp_ntz").alias(name) if instant else column
 
 
 def _quarantined(session: SparkSession, lake: SourceLake) -> list[Quarantined]:

@@ -35,7 +35,8 @@ def _suspects(everything: DataFrame) -> DataFrame:
     """The places (`_major, _link`) that several row changes claim, one of them more than once."""
     rows = _rows(everything)
     moved = F.coalesce(F.col("_moved_to"), F.col("_moved_from"))
-    move = F.concat_ws(">", F.least("_key", moved), F.greatest("_key", moved))
+    ends = F.concat_ws(">", F.least("_key", moved), F.greatest("_key", moved))
+    move = F.when(moved.isNotNull(), ends)
     claim = F.coalesce(move, F.concat_ws("@", "_key", F.col("_identity").cast("string")))
     again = rows.groupBy("_major", "_link", "_key", "_identity").agg(F.count("*").alias("times"))
     repeated = again.where(F.col("times") > 1).select("_major", "_link").distinct()

@@ -48,6 +48,7 @@ class Shape:
     columns: Mapping[str, Mapping[int, ColumnType]]
     keys: Mapping[int, Types]
     targets: Types
+    bare: bool  # some records have no schema, so nothing warrants the form of their cells
 
     @property
     def names(self) -> list[str]:
@@ -76,7 +77,7 @@ def shape(
                 rows[number] = {**declared, **{n: t for n, t in shown.items() if n not in declared}}
     columns = _by_column(rows, shown.keys() - known.declared().keys())
     targets = {name: _target(name, types, known) for name, types in columns.items()}
-    return Shape(columns, keys, targets)
+    return Shape(columns, keys, targets, any(pair.value is None for pair in schemas.values()))
 
 
 def _by_column(

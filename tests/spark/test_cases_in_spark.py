@@ -1,0 +1,83 @@
+"""The cases of tests/cases on the Spark engine: the interpreter's history, to the letter.
+
+Cases of one connector are packed into one lake, each in topics of its own. The test run takes the
+cases below, which cover the paths that are special to Spark; STRANDLINE_CASES=all takes every case.
+"""
+
+import os
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from cases.language import cases
+from strandline_spark import engine
+from strandline_spark.engine import CaptureLake
+
+from strandline import rendering, source
+from strandline.connectors import CONNECTORS
+from strandline.engine import recorded_at
+from strandline.interpreter import interpret
+from strandline.lake import SourceLake
+
+CHOSEN = (
+    "oracle-s06-a-shift-of-all-keys",
+    "oracle-a11-at-a-truncate",
+    "mysql-s03-one-transaction-may-do",
+    "mysql-s12-after-a-failover",
+    "sqlserver-the-halves-of-a-key-move-without-headers",
+    "bmdbdb-s20-an-update-holds",
+    "truncates-s10-a-truncate-of-one-shard",
+    "snapshots-s15-a-completed-snapshot-closes",
+    "basics-a-change-of-ignored-columns-alone",
+    "flattened-a-key-move-in-mode-tombstone",
+    "types-s33-white-space",
+    "schema-an-integer-becomes-wider",
+    "tombstones-a9-",
+)
+EVERY = os.environ.get("STRANDLINE_CASES") == "all"
+CASES = [case for case in cases() if EVERY or case.prefix.startswith(CHOSEN)]
+
+
+def packs():
+    """Cases that may share a lake: what control topics tell is told to a whole source."""
+    found = defaultdict(list)
+    for case in CASES:
+        control = any(record.at.topic not in case.topics for record in case.records)
+        found[case.connector, case.prefix if control else ""].append(case)
+    return [pytest.param(pack, id=f"{key[0]}-{key[1] or len(pack)}") for key, pack in found.items()]
+
+
+@pytest.mark.parametrize("pack", packs())
+def test_the_cases_of_a_pack_have_the_interpreter_s_histories(spark, tmp_path, pack):
+    specs = {case.prefix: parsed(case) for case in pack}
+    records = [record for case in pack for record in case.records]
+    lake = CaptureLake(
+        spark,
+        SourceLake(tmp_path.as_posix(), "cases"),
+        CONNECTORS[pack[0].connector].names[0],
+        recorded_at(records),
+        lambda topic: specs[of(topic, specs)].rules(topic),
+    )
+    receipts = list(lake.runs(records, 1))
+    told = defaultdict(list)
+    for topic, cells in engine.rows(spark, lake.lake, receipts):
+        told[of(topic, specs)].append((topic, cells))
+    for case in pack:
+        expected = interpret(
+            case.records,
+            CONNECTORS[case.connector],
+            recorded_at(records),
+            specs[case.prefix].rules,
+        )
+        lines = [rendering.line(t.topic, v.cells()) for t in expected.tables for v in t.versions]
+        assert [rendering.line(*row) for row in told[case.prefix]] == lines, case.title
+        assert case.shown(told[case.prefix]) == case.expected, case.title
+
+
+def parsed(case):
+    path = Path(f"{case.prefix}.toml")
+    return source.parse(case.spec, path, {source.LAKE_VARIABLE: "unused"})
+
+
+def of(topic, specs):
+    return next(prefix for prefix in specs if topic == prefix or topic.startswith(f"{prefix}."))
