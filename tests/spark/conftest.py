@@ -9,7 +9,13 @@ from strandline_spark.session import local
 
 @pytest.fixture(scope="session")
 def spark():
-    session = local("strandline tests")
+    # A few records per query: planning and a young JVM cost more than the work (examples/spark).
+    session = local(
+        "strandline tests",
+        spark__driver__extraJavaOptions="-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
+        "-XX:ReservedCodeCacheSize=512m",
+        spark__sql__adaptive__enabled="false",
+    )
     session.sparkContext.setLogLevel("ERROR")
     logging.getLogger("py4j").setLevel(logging.ERROR)
     for name, value in SETTINGS.items():

@@ -79,7 +79,7 @@ def shuffled(records, seed):
 
 
 def printed(run, records, batches):
-    outcome = run(records, batches=batches, connector=None)
+    outcome = run(records, batches=batches, source=None)
     return (
         [rendering.line(topic, cells) for topic, cells in outcome.rows],
         [(each.at, each.reason) for each in outcome.quarantined],

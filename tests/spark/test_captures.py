@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 def history(run, name, batches):
     records = list(capture.read([EXAMPLES / name / "capture.jsonl"]))
-    outcome = run(records, batches=batches, connector=None)
+    outcome = run(records, batches=batches, source=None)
     assert outcome.counts.conserved
     assert outcome.counts.landed == len(records)
     assert not outcome.quarantined
