@@ -74,9 +74,9 @@ def major_of(position: str) -> str:
     return position[:-_TIE_DIGITS]
 
 
-def before_rows(position: str) -> str:
-    """The place of a fence at a row's own major position."""
-    return f"{major_of(position)}{0:0{_TIE_DIGITS}x}"
+def before_phase(position: str) -> str:
+    """The place of a fence before all rows of a row's own major position and phase."""
+    return f"{position[:-_PLACE_DIGITS]}{0:0{_PLACE_DIGITS}x}"
 
 
 def directly_after(position: str, at: Coordinates) -> str:

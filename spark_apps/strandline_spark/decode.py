@@ -125,6 +125,7 @@ class Decoder:
                 ),
                 "_moved_from": F.when(F.col("_op") == "c", self._canonical("old_cells")),
                 "_before": self._content("v.before"),
+                "_before_whole": self._is_whole("v.before"),
                 "_after": self._content("v.after"),
                 **{_cell(name): self._typed(name, of) for name, of in self.shape.columns.items()},
             },
@@ -339,6 +340,16 @@ class Decoder:
                 cases = here if cases is None else cases | here
         return cases
 
+    def _is_whole(self, image: str) -> Column:
+        """False for an image that leaves values out; asked where images are compared."""
+        rules = self.connector.rules
+        if not (rules.shifts or rules.shares):
+            return F.lit(True)
+        texts = sorted(spellings(self.rules.placeholder))
+        cells = (F.col(image).getField(name) for name in self.shape.names)
+        gone = (F.coalesce(cell.isin(*texts), F.lit(False)) for cell in cells)
+        return ~reduce(lambda a, b: a | b, gone, F.lit(False))
+
     def _content(self, image: str) -> Column:
         """A number for an image's content; a NULL column is as good as one that is not there."""
         cells = F.col(image)
@@ -385,7 +396,7 @@ class Decoder:
             _named(unset).alias("_unset"),
             _named(beyond).alias("_unheld"),
             F.when(change, tx_id).alias("_tx_id"),
-            F.col("_before"),
+            F.when(F.col("_before_whole"), F.col("_before")).alias("_before"),
             F.when(F.size(_named(unset)) == 0, F.col("_after")).alias("_after"),
             self.connector.scope(source).alias("_scope"),
             F.when(read & _snapshot(), whole(F.col("v.ts_ms"))).alias("_emitted"),

@@ -30,9 +30,10 @@ def place(offset: Column, partition: Column) -> Column:
     return F.lower(digits)
 
 
-def before_rows(seq: Column) -> Column:
-    """The place of a fence at a row's own major position."""
-    return F.concat(major(seq), F.lit("0" * _TIE_DIGITS))
+def before_phase(seq: Column) -> Column:
+    """The place of a fence before all rows of a row's own major position and phase."""
+    kept = seq.substr(F.lit(1), F.length(seq) - _PLACE_DIGITS)
+    return F.concat(kept, F.lit("0" * _PLACE_DIGITS))
 
 
 def directly_after(seq: Column, offset: Column, partition: Column) -> Column:

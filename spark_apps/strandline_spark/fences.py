@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from strandline.change import Op
 from strandline.notification import Snapshot
 from strandline_spark.changes import META
-from strandline_spark.distinct import before_rows, directly_after, major
+from strandline_spark.distinct import before_phase, directly_after, major
 
 SWEEP = "sweep"
 _FENCE = (
@@ -91,7 +91,7 @@ def sweeps(changes: DataFrame, snapshots: Sequence[Snapshot], run: int) -> DataF
             **nothing,
             "_op": F.lit(SWEEP),
             "_kind": F.lit("fence"),
-            "_seq": before_rows(F.col("_seq")),
+            "_seq": before_phase(F.col("_seq")),
             "_emitted": F.lit(None).cast("bigint"),
             "_run": F.lit(run),
         }

@@ -82,6 +82,7 @@ def _genuine(everything: DataFrame, suspects: DataFrame, *, shifts: bool) -> Dat
     step = F.struct(
         F.col("_offset").alias("offset"),
         F.col("_identity").alias("identity"),
+        F.col("_major").alias("major"),
         (F.col("_rewound") | F.col("_restarted")).alias("rewound"),
         F.coalesce(F.col("_shared"), F.lit(False)).alias("shared"),
         F.col("_op").alias("op"),
@@ -103,6 +104,7 @@ def _start() -> Column:
     return F.struct(
         F.array().cast("array<bigint>").alias("seen"),
         F.array().cast("array<bigint>").alias("rows"),
+        F.lit("").alias("major"),
         F.array().cast("array<bigint>").alias("found"),
     )
 
@@ -117,21 +119,26 @@ def _walk(*, shifts: bool):  # noqa: ANN202 - a function of two columns
         genuine = again & ~step["rewound"] & step["shared"] & starts
         seen = F.concat(state["seen"], F.array(step["identity"]))
         found = F.concat(state["found"], F.array(step["offset"]))
-        rows = _left(state["rows"], step, shifts=shifts)
+        rows = _left(state, step, shifts=shifts)
         rows = F.when(step["op"] != "d", F.concat(rows, F.array(step["after"]))).otherwise(rows)
         return F.struct(
             F.when(again, state["seen"]).otherwise(seen).alias("seen"),
             F.when(~again | genuine, rows).otherwise(state["rows"]).alias("rows"),
+            F.when(~again | genuine, step["major"]).otherwise(state["major"]).alias("major"),
             F.when(genuine, found).otherwise(state["found"]).alias("found"),
         )
 
     return walk
 
 
-def _left(rows: Column, step: Column, *, shifts: bool) -> Column:
+def _left(state: Column, step: Column, *, shifts: bool) -> Column:
     """The rows that stand before the step's own image: with shifts others than the one it takes."""
+    none = F.array().cast("array<bigint>")
     if not shifts:
-        return F.array().cast("array<bigint>")
+        return none
+    anew = (step["op"] == Op.CREATE.value) & (step["major"] != state["major"])
+    emptied = anew | (step["op"] == Op.READ.value)
+    rows = F.when(emptied, none).otherwise(state["rows"])
     equal = F.coalesce(F.array_position(rows, step["before"]), F.lit(0)).cast("int")
     place = F.when(equal > 0, equal).when(step["before"].isNull(), F.lit(1)).otherwise(F.lit(0))
     takes = step["op"].isin("u", "d") & (place > 0)

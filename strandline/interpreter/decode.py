@@ -176,7 +176,7 @@ class Decoder:
             moved_to=moved_to,
             moved_from=moved_from,
             tx_id=event.tx_id(transaction),
-            before=_content(old) if before else None,
+            before=_content(old) if before and self._is_whole(old) else None,
             after=_content(sent) if op in IMAGES and not row.unset else None,
             scope=event.scope,
             emitted=integer(envelope.get("ts_ms")) if op is Op.READ and event.whole else None,
@@ -185,6 +185,10 @@ class Decoder:
             connector_run=_text(record.header(RUN_ID)),
         )
         return Decoded(change, types, row.types, event.connector)
+
+    def _is_whole(self, row: Mapping[str, Any]) -> bool:
+        """False for an image that leaves values out."""
+        return not any(_is_placeholder(cell, self._unavailable) for cell in row.values())
 
     @property
     def _unavailable(self) -> frozenset[str]:

@@ -85,7 +85,11 @@ class _Standing:
         return change.before is not None and change.before in self.rows
 
     def apply(self, change: Change) -> None:
-        if not self.shifts:
+        # A read says what stands; a create at a new position, that nothing did any more.
+        major = major_of(change.seq)
+        anew = change.op is Op.CREATE and major != self.major
+        self.major = major
+        if not self.shifts or anew or change.op is Op.READ:
             self.rows.clear()
         elif change.op in {Op.UPDATE, Op.DELETE}:
             self._leave(change.before)

@@ -7,7 +7,7 @@ else the oldest. The delete is then put where the row after it begins, so that v
 appear in the order in which their rows came to the key, and do not overlap.
 """
 
-from bisect import bisect_left
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ def _queued(
     tx_id: str | None = None
     passed = 0
     for change in changes:
-        before, passed = passed, bisect_left(fences, change.seq)
+        before, passed = passed, bisect_right(fences, change.seq)
         if passed > before:
             queue.clear()
         if change.tx_id is None or change.tx_id != tx_id:

@@ -1,6 +1,6 @@
 """Part of stage 4: a complete snapshot ends the rows that it did not read (ordering-notes §7).
 
-Its fence stands at the position of the reads and spares the keys that were read. A snapshot of
+Its fence stands directly before the reads and spares the keys that were read. A snapshot of
 which no read came has no position: no sweep (§9, A7).
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from strandline.change import Change, Fence
 from strandline.notification import Snapshot
-from strandline.position import before_rows, major_of
+from strandline.position import before_phase, major_of
 
 
 def sweeps(changes: Iterable[Change], snapshots: Sequence[Snapshot]) -> Iterator[Fence]:
@@ -21,7 +21,7 @@ def sweeps(changes: Iterable[Change], snapshots: Sequence[Snapshot]) -> Iterator
                 (read for read in own if (read.scope or "") == scope),
                 key=lambda read: (major_of(read.seq), read.at.offset, read.at.partition),
             )
-            yield Fence(first.at, before_rows(first.seq), first.time, first.scope, sweep=True)
+            yield Fence(first.at, before_phase(first.seq), first.time, first.scope, sweep=True)
 
 
 def spared(changes: Iterable[Change]) -> frozenset[str]:
