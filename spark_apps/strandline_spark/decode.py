@@ -128,6 +128,7 @@ class Decoder:
                 "_before_whole": self._is_whole("v.before"),
                 "_after": self._content("v.after"),
                 **{_cell(name): self._typed(name, of) for name, of in self.shape.columns.items()},
+                **self._beyond(),
             },
         )
         rows = reduce(_with, steps, records)
@@ -137,14 +138,17 @@ class Decoder:
                 connector=self.connector.rules.accepts,
                 positioned=not flat,
                 control=_CONTROL_FIELDS,
-                cells={n: (_unfit(n, self._unheld(n)), self._spark(n)) for n in self.shape.names},
+                cells={
+                    name: (_unfit(name, _beyond_name(name) in rows.columns), self._spark(name))
+                    for name in self.shape.names
+                },
             ),
         )
         return judged.select(
             "topic", "topic_id", "partition", "offset", "timestamp", "key", "value", "headers",
             "_class", "_reason", "_detail",
             *(self._column(name) for name in self.shape.names),
-            *self._meta(flat=flat),
+            *self._meta(rows.columns, flat=flat),
         )  # fmt: skip
 
     def _column(self, name: str) -> Column:
@@ -326,6 +330,11 @@ class Decoder:
             cases = F.when(F.col("schema_id") == number, typed).otherwise(cases)
         return cases
 
+    def _beyond(self) -> dict[str, Column]:
+        """Per column whose type does not hold every value: whether it does not hold this one."""
+        found = {name: self._unheld(name) for name in self.shape.names}
+        return {_beyond_name(name): is_so for name, is_so in found.items() if is_so is not None}
+
     def _unheld(self, column: str) -> Column | None:
         """True for a genuine value that the column's type cannot hold; None: it holds all."""
         types = self.shape.columns[column]
@@ -365,7 +374,7 @@ class Decoder:
 
     # ------------------------------------------------------------------ meta
 
-    def _meta(self, *, flat: bool) -> list[Column]:
+    def _meta(self, names: Container[str], *, flat: bool) -> list[Column]:
         """The columns of the changes table besides the business columns."""
         source, op = F.col("v.source"), F.col("_op")
         read = (op == "r") & ~F.coalesce(source["snapshot"] == "incremental", F.lit(False))
@@ -379,8 +388,11 @@ class Decoder:
         kind = F.when(op == Op.TRUNCATE.value, "fence").when(moved, "move").otherwise("row")
         at = F.concat_ws(":", "partition", "offset")
         unset = [F.when(self._unset(name), F.lit(name)) for name in self.shape.names]
-        unheld = [(name, self._unheld(name)) for name in self.shape.names]
-        beyond = [F.when(is_so, F.lit(name)) for name, is_so in unheld if is_so is not None]
+        beyond = [
+            F.when(F.col(quoted(_beyond_name(name))), F.lit(name))
+            for name in self.shape.names
+            if _beyond_name(name) in names
+        ]
         change = op != Op.TOMBSTONE.value
         tx_id = F.coalesce(self.connector.tx_id(source), F.col("v.transaction.id"))
         in_flight = F.lit(False) if flat else self.connector.in_flight(source) & (op != "r")
@@ -481,6 +493,10 @@ def _cell(column: str) -> str:
     return f"cell:{column}"
 
 
+def _beyond_name(column: str) -> str:
+    return f"beyond:{column}"
+
+
 def _named(conditional: Sequence[Column]) -> Column:
     """The names that are not NULL, as an array."""
     if not conditional:
@@ -488,9 +504,11 @@ def _named(conditional: Sequence[Column]) -> Column:
     return F.array_compact(F.array(*conditional)).cast("array<string>")
 
 
-def _unfit(column: str, unheld: Column | None) -> Column:
-    missing = F.col(quoted(_sent_name(column))).isNotNull() & F.col(_cell(column)).isNull()
-    return missing if unheld is None else missing & ~F.coalesce(unheld, F.lit(False))
+def _unfit(column: str, beyond: bool) -> Column:  # noqa: FBT001
+    missing = F.col(quoted(_sent_name(column))).isNotNull() & F.col(quoted(_cell(column))).isNull()
+    if not beyond:
+        return missing
+    return missing & ~F.coalesce(F.col(quoted(_beyond_name(column))), F.lit(False))
 
 
 def _text(cells: Mapping[str, Column], types: Mapping[str, ColumnType]) -> Column:
