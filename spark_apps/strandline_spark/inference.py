@@ -78,12 +78,3 @@ def _type(column: str, of: DataType) -> ColumnType | None:
                 f"column '{column}' holds JSON values of different kinds: declare its type in the "
                 "table's 'columns'"
             )
-
-
-def merged(*shown_by: Mapping[str, ColumnType]) -> dict[str, ColumnType]:
-    """The columns of all, by name."""
-    names = sorted({name for columns in shown_by for name in columns})
-    return {
-        name: inference.merged(name, [columns[name] for columns in shown_by if name in columns])
-        for name in names
-    }

@@ -66,16 +66,17 @@ def shape(
     rows = {number: _row_types(pair, connector) for number, pair in schemas.items() if pair.value}
     keys = {number: _key_types(pair, connector) for number, pair in schemas.items() if pair.key}
     bare = {number: pair for number, pair in schemas.items() if not (pair.value and pair.key)}
-    shown: dict[str, ColumnType] = {}
+    inferred: set[str] = set()
     if bare:
         shown, shown_key, scope = _shown(records.where(F.col("schema_id").isin(*bare)))
         declared = known.declared(scope)
+        inferred = shown.keys() - declared.keys()
         for number, pair in bare.items():
             if pair.key is None:
                 keys[number] = {name: declared.get(name, of) for name, of in shown_key.items()}
             if pair.value is None:
-                rows[number] = {**declared, **{n: t for n, t in shown.items() if n not in declared}}
-    columns = _by_column(rows, shown.keys() - known.declared().keys())
+                rows[number] = declared | {name: shown[name] for name in sorted(inferred)}
+    columns = _by_column(rows, inferred)
     targets = {name: _target(name, types, known) for name, types in columns.items()}
     return Shape(columns, keys, targets, any(pair.value is None for pair in schemas.values()))
 

@@ -191,6 +191,11 @@ class Decoder:
         return not any(_is_placeholder(cell, self._unavailable) for cell in row.values())
 
     @property
+    def _nameless(self) -> "_Event":
+        """A tombstone: it has no `source`."""
+        return _Event(self.connector or connectors.of_tombstone(), {})
+
+    @property
     def _unavailable(self) -> frozenset[str]:
         return spellings(self.rules.placeholder)
 
@@ -240,8 +245,7 @@ class Decoder:
         document = connect.parse(record.key, "key")
         if not isinstance(document.payload, dict) or not document.payload:
             raise UndecodableError("no_key", "the key holds no columns")
-        # A tombstone names no connector; only wrapped cells are unwrapped.
-        wrapping = event or _Event(self.connector or CONNECTORS["yugabytedb"], {})
+        wrapping = event or self._nameless
         if document.schema is not None:
             fields = connect.fields(document.schema)
             types = {n: from_connect(wrapping.unwrap_schema(dict(f))) for n, f in fields.items()}
@@ -263,7 +267,7 @@ class Decoder:
                 record,
                 NEW_KEY,
                 key_types,
-                _Event(self.connector or CONNECTORS["yugabytedb"], {}),
+                self._nameless,
             ),
         )
         return Decoded(change, {})
