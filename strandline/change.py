@@ -43,8 +43,10 @@ class Change:
     `identity` is equal for two deliveries of one change (ordering-notes §2). `seq` is "" for a
     tombstone until the distinct stage has placed it. `before` and `after` are the images as sent,
     as JSON text that compares; None where the image is absent or no fact. `scope` names the
-    physical table, `emitted` is the envelope's own time in milliseconds, of the reads of a whole
-    snapshot. `connector_run` changes whenever the connector starts.
+    physical table, `emitted` is the envelope's own time in milliseconds. `whole`: a read of a whole
+    table's snapshot. `in_flight`: of a transaction that may have been open when a snapshot was
+    taken. `numbered`: an ordinal tells it from every other change at its position. `connector_run`
+    changes whenever the connector starts.
     """
 
     at: Coordinates
@@ -64,8 +66,9 @@ class Change:
     after: str | None = None
     scope: str | None = None
     emitted: int | None = None
-    in_flight: bool = False  # of a transaction that may have been open when a snapshot was taken
-    numbered: bool = False  # an ordinal tells it from every other change at its position
+    whole: bool = False
+    in_flight: bool = False
+    numbered: bool = False
     connector_run: str | None = None
 
 
@@ -83,6 +86,8 @@ class Fence:
     scope: str | None = None
     sweep: bool = False
     position: Position | None = None
+    tx_id: str | None = None
+    in_flight: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ _OFFSET_DIGITS = 11
 _PARTITION_DIGITS = 4
 _PLACE_DIGITS = _OFFSET_DIGITS + _PARTITION_DIGITS
 _TIE_DIGITS = 1 + _PLACE_DIGITS
+_EPOCH_DIGITS = 4
 
 
 class Phase(StrEnum):
@@ -32,12 +33,14 @@ class Position:
 
     `major` orders (fixed width for one connector; "" where only the offset does). `text` is for
     people. `link` is equal for the two halves of one key move and different for two changes of one
-    key.
+    key. `own` is the position by the change's own place in the log, where what orders it besides
+    may be unknown.
     """
 
     major: str
     text: str
     link: str
+    own: "Position | None" = None
 
 
 def digits(value: object, width: int, what: str) -> str:
@@ -58,7 +61,7 @@ def digits(value: object, width: int, what: str) -> str:
 
 def seq(major: str, at: Coordinates, *, phase: Phase = Phase.ROW, epoch: int = 0) -> str:
     """The sortable position of a row change."""
-    return f"{epoch:04x}{major}{phase.value}{_place(at)}"
+    return f"{_epoch(epoch)}{major}{phase.value}{_place(at)}"
 
 
 def fence_seq(major: str, *, epoch: int = 0) -> str:
@@ -66,12 +69,17 @@ def fence_seq(major: str, *, epoch: int = 0) -> str:
 
     Its own offset says nothing, a truncate has no key and lands in any partition.
     """
-    return f"{epoch:04x}{major}{0:0{_TIE_DIGITS}x}"
+    return f"{_epoch(epoch)}{major}{0:0{_TIE_DIGITS}x}"
 
 
 def major_of(position: str) -> str:
     """The part of a `_seq` that orders across partitions: epoch and major position."""
     return position[:-_TIE_DIGITS]
+
+
+def rebased(position: str, major: str) -> str:
+    """The same record's place in its epoch at another major position."""
+    return f"{position[:_EPOCH_DIGITS]}{major}{position[-_TIE_DIGITS:]}"
 
 
 def before_phase(position: str) -> str:
@@ -82,6 +90,10 @@ def before_phase(position: str) -> str:
 def directly_after(position: str, at: Coordinates) -> str:
     """The `_seq` of a record there which has no position but that of the one before it."""
     return f"{position[:-_PLACE_DIGITS]}{_place(at)}"
+
+
+def _epoch(number: int) -> str:
+    return f"{number:0{_EPOCH_DIGITS}x}"
 
 
 def _place(at: Coordinates) -> str:

@@ -1,8 +1,9 @@
 """PostgreSQL (Debezium `postgresql`).
 
 Order: `source.sequence` = [end of the previously committed transaction, lsn], compared as a pair of
-unsigned integers; a first element null reads as the second (live-stack, "Real events", 1). Plain
-`lsn` interleaves across transactions. Identity: lsn and txId; `sequence` changes across restarts
+unsigned integers; a first element null reads as the second (live-stack, "Real events", 1): so it is
+in the first transaction after a start, which stands by its own lsn alone. Plain `lsn` interleaves
+across transactions. Identity: lsn and txId; `sequence` changes across restarts
 (ibid. 2). Time: `source.ts_us`, the commit time; of a read, the start of the table's scan. `before`
 is the whole row under REPLICA IDENTITY FULL only; otherwise NOT NULL columns are filled with
 fallbacks (debezium-facts §1.2).
@@ -31,8 +32,10 @@ class PostgreSQL(Connector):
 
     def position(self, source: Mapping[str, Any]) -> Position:
         commit, lsn = _sequence(source)
-        major = digits(commit, 16, "source.sequence[0]") + digits(lsn, 16, "source.sequence[1]")
-        return Position(major, f"{int(commit)}/{int(lsn)}", f"{text(source.get('txId'))}:{lsn}")
+        end, start = digits(commit, 16, "source.sequence[0]"), digits(lsn, 16, "source.sequence[1]")
+        link = f"{text(source.get('txId'))}:{lsn}"
+        own = Position(start + start, f"{int(lsn)}/{int(lsn)}", link)
+        return Position(end + start, f"{int(commit)}/{int(lsn)}", link, own)
 
     def identity(self, source: Mapping[str, Any]) -> tuple[object, ...]:
         return (_sequence(source)[1], text(source.get("txId")))

@@ -15,6 +15,7 @@ from strandline.errors import Terminal
 from strandline.interpreter.decode import Decoded, Decoder, Outcome
 from strandline.interpreter.distinct import Distinct, distinct
 from strandline.interpreter.fold import Shape, fold
+from strandline.interpreter.in_flight import by_own_position
 from strandline.interpreter.link import Habits, Linked, link
 from strandline.notification import Snapshot
 from strandline.receipt import Counts
@@ -200,12 +201,14 @@ def _history(
         columns = table.columns()
     except Terminal as error:
         return TableHistory(topic, {}, [], Counts(), error=str(error))
-    changes = [_widened(change, columns) for change in table.changes]
+    changes, fences = by_own_position(
+        (_widened(change, columns) for change in table.changes), table.fences
+    )
     connector = table.connector
     habits = _habits(connector)
     found = distinct(
         changes,
-        table.fences,
+        fences,
         table.refused,
         shares=connector is not None and connector.shares,
         shifts=habits.shifts,
@@ -230,7 +233,7 @@ def _history(
             current_rows=sum(version.seq_to is None for version in versions),
         ),
         linked.orphans,
-        stages=Stages(table.decoder, changes, table.fences, found, linked, shape),
+        stages=Stages(table.decoder, changes, fences, found, linked, shape),
     )
 
 

@@ -133,6 +133,8 @@ class Decoder:
             event.time(record),
             event.scope,
             position=position,
+            tx_id=event.tx_id(document.payload.get("transaction")),
+            in_flight=event.in_flight,
         )
 
     def _row_change(self, record: Record, document: Document, op: Op, event: "_Event") -> Decoded:
@@ -179,7 +181,8 @@ class Decoder:
             before=_content(old) if before and self._is_whole(old) else None,
             after=_content(sent) if op in IMAGES and not row.unset else None,
             scope=event.scope,
-            emitted=integer(envelope.get("ts_ms")) if op is Op.READ and event.whole else None,
+            emitted=integer(envelope.get("ts_ms")),
+            whole=op is Op.READ and event.whole,
             in_flight=event.in_flight and op is not Op.READ,
             numbered=ordinal is not None,
             connector_run=_text(record.header(RUN_ID)),

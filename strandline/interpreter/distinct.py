@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from strandline.change import ENDS, Change, Fence, Op, Quarantined
+from strandline.interpreter.in_flight import Reads
 from strandline.interpreter.repetition import genuine_repetitions
 from strandline.position import directly_after, fence_seq
 from strandline.record import Coordinates
@@ -40,7 +41,7 @@ def distinct(
     and `shifts` are the connector's habits.
     """
     genuine = genuine_repetitions(changes, shifts=shifts) if shares else frozenset()
-    rows = _Rows(genuine)
+    rows = _Rows(genuine, Reads(changes))
     partitions: dict[tuple[int, str], list[Change | Quarantined]] = defaultdict(list)
     records: list[Change | Quarantined] = [*changes, *refused]
     for record in sorted(records, key=lambda r: (r.at.partition, r.at.offset)):
@@ -88,10 +89,11 @@ class _Lone:
 class _Rows:
     """The changes of rows; each key's records are read as they lie in a partition."""
 
-    def __init__(self, genuine: Collection[Coordinates]) -> None:
+    def __init__(self, genuine: Collection[Coordinates], reads: Reads) -> None:
         self.count = 0
         self.absorbed = 0
         self._genuine = genuine
+        self._reads = reads
         self._first: dict[tuple[object, ...], _Delivery] = {}
         self._lone: list[_Lone] = []
 
@@ -100,7 +102,7 @@ class _Rows:
         before: _Delivery | None = None
         waiting: Change | None = None
         ended = behind = False
-        places = _Places()
+        places = _Places(self._reads)
         for record in records:
             if isinstance(record, Quarantined):
                 ended = True
@@ -152,21 +154,25 @@ class _Rows:
 class _Places:
     """Where records stand that have no position of their own, among one key in one partition."""
 
-    def __init__(self) -> None:
+    def __init__(self, reads: Reads) -> None:
         self._high = fence_seq("")
         self._read = ""
+        self._reads = reads
 
     def tombstone(self, change: Change) -> Change:
         """Directly after the record before it."""
         return replace(change, seq=directly_after(self._high, change.at))
 
     def change(self, change: Change) -> Change:
-        """A change of a transaction that was open when its row was read is newer than that read.
+        """A change of a transaction that was open at a snapshot is newer than the reads before it.
 
-        Its position is below the read's, but it comes later in the same partition (§9, A10).
+        Its position is below theirs, but it comes later: than the read of its own row in the same
+        partition, than those of other rows by the connector's clock (§9, A10).
         """
-        if change.in_flight and change.seq < self._read:
-            change = replace(change, seq=directly_after(self._read, change.at))
+        if change.in_flight:
+            read = max(self._read, self._reads.before(change))
+            if change.seq < read:
+                change = replace(change, seq=directly_after(read, change.at))
         self._high = max(self._high, change.seq)
         if change.op is Op.READ:
             self._read = max(self._read, change.seq)

@@ -13,7 +13,7 @@ from strandline.position import before_phase, major_of
 
 def sweeps(changes: Iterable[Change], snapshots: Sequence[Snapshot]) -> Iterator[Fence]:
     """One fence per complete snapshot that read rows of this table."""
-    reads = [change for change in changes if change.emitted is not None]
+    reads = [change for change in changes if change.whole and change.emitted is not None]
     for snapshot in snapshots:
         own = [r for r in reads if snapshot.started <= (r.emitted or 0) <= snapshot.completed]
         for scope in sorted({read.scope or "" for read in own}):
@@ -26,4 +26,4 @@ def sweeps(changes: Iterable[Change], snapshots: Sequence[Snapshot]) -> Iterator
 
 def spared(changes: Iterable[Change]) -> frozenset[str]:
     """The positions, as their major parts, of snapshots that read this key."""
-    return frozenset(major_of(c.seq) for c in changes if c.emitted is not None)
+    return frozenset(major_of(c.seq) for c in changes if c.whole)
