@@ -19,17 +19,22 @@ from strandline.record import Coordinates
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """First deliveries in no particular order, and how many records were something else."""
+    """First deliveries in no particular order, and how many records were something else.
+
+    `reads` are all deliveries of the reads of whole snapshots: a snapshot that repeats the reads of
+    one that was aborted is complete all the same.
+    """
 
     changes: tuple[Change, ...]
     fences: tuple[Fence, ...]
     duplicates: int
     absorbed: int  # tombstones that add nothing to the delete before them
+    reads: tuple[Change, ...] = ()
 
 
 def distinct(
     changes: Collection[Change],
-    fences: Iterable[Fence],
+    fences: Collection[Fence],
     refused: Iterable[Quarantined] = (),
     *,
     shares: bool = False,
@@ -49,18 +54,22 @@ def distinct(
             partitions[record.at.partition, record.key].append(record)
     for own in partitions.values():
         rows.read(own)
-    first: dict[tuple[str, str | None], Fence] = {}
-    deliveries = 0
-    for fence in sorted(fences, key=lambda fence: (fence.at.offset, fence.at.partition)):
-        first.setdefault((fence.seq, fence.scope), fence)
-        deliveries += 1
-    kept = rows.kept()
+    kept, first = rows.kept(), _first_fences(fences)
     return Distinct(
         changes=tuple(kept),
-        fences=tuple(first.values()),
-        duplicates=rows.count - len(kept) + deliveries - len(first),
+        fences=first,
+        duplicates=rows.count - len(kept) + len(fences) - len(first),
         absorbed=rows.absorbed,
+        reads=tuple(change for change in changes if change.whole),
     )
+
+
+def _first_fences(fences: Iterable[Fence]) -> tuple[Fence, ...]:
+    """Of the deliveries of one truncate the earliest: they may lie in any partitions."""
+    first: dict[tuple[str, str | None], Fence] = {}
+    for fence in sorted(fences, key=lambda f: (f.time.best, f.at.offset, f.at.partition)):
+        first.setdefault((fence.seq, fence.scope), fence)
+    return tuple(first.values())
 
 
 @dataclass(slots=True)

@@ -74,7 +74,7 @@ def link(
     habits = habits or Habits()
     changes = inferred(found.changes) if habits.infers_moves else found.changes
     fences = sorted(
-        (*found.fences, *sweeps(changes, snapshots)), key=lambda fence: (fence.seq, fence.sweep)
+        (*found.fences, *sweeps(found.reads, snapshots)), key=lambda fence: (fence.seq, fence.sweep)
     )
     by_key: dict[str, list[Change]] = defaultdict(list)
     for change in changes:

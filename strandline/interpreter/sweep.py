@@ -11,9 +11,12 @@ from strandline.notification import Snapshot
 from strandline.position import before_phase, major_of
 
 
-def sweeps(changes: Iterable[Change], snapshots: Sequence[Snapshot]) -> Iterator[Fence]:
-    """One fence per complete snapshot that read rows of this table."""
-    reads = [change for change in changes if change.whole and change.emitted is not None]
+def sweeps(reads: Iterable[Change], snapshots: Sequence[Snapshot]) -> Iterator[Fence]:
+    """One fence per complete snapshot that read rows of this table.
+
+    `reads` are all deliveries: one that repeats a read of a snapshot before counts for its own.
+    """
+    reads = [read for read in reads if read.emitted is not None]
     for snapshot in snapshots:
         own = [r for r in reads if snapshot.started <= (r.emitted or 0) <= snapshot.completed]
         for scope in sorted({read.scope or "" for read in own}):
