@@ -3,8 +3,9 @@
 With MySQL's compressed transactions, or Oracle without `txSeq`, changes share a position, and the
 same content can genuinely occur twice in one transaction. Decided per partition and only for a
 change whose identity was seen before, by ordering-notes §2: an ordinal settles it (it is part of
-the identity), a position that is not shared settles it, a rewind settles it, so does a restart of
-the connector (§9, A1); what is left is genuine where its `before` is the row that stands.
+the identity), a position that is not shared settles it, a rewind settles it up to the first news,
+and so does a restart of the connector (§9, A1); what is left is genuine where its `before` is the
+row that stands.
 """
 
 from collections import defaultdict, deque
@@ -22,7 +23,8 @@ def genuine_repetitions(changes: Collection[Change], *, shifts: bool) -> frozens
     `shifts`: a key may be taken over before its row left it, so several rows stand at once.
     """
     rows = [c for c in changes if c.op is not Op.TOMBSTONE and not c.numbered]
-    candidates = _repeated(rows) & _shared(rows)
+    shared = _shared(rows)
+    candidates = {place for place in _repeated(rows) if place[0] in shared}
     if not candidates:
         return frozenset()
     partitions: dict[int, list[Change]] = defaultdict(list)
@@ -38,7 +40,7 @@ def genuine_repetitions(changes: Collection[Change], *, shifts: bool) -> frozens
 
 
 def _place(change: Change) -> tuple[object, ...]:
-    """What should be one change's own: position and the finer fields."""
+    """What is one change's own where the position is not shared: position and finer fields."""
     link = change.position.link if change.position is not None else ""
     return (major_of(change.seq), link)
 
@@ -54,13 +56,17 @@ def _repeated(rows: Iterable[Change]) -> set[tuple[object, ...]]:
     return again
 
 
-def _shared(rows: Iterable[Change]) -> set[tuple[object, ...]]:
-    """The places that several row changes claim; the two halves of one key move count once."""
+def _shared(rows: Iterable[Change]) -> set[object]:
+    """The major positions with a place that several row changes claim.
+
+    The two halves of one key move count once. Where one place is shared every place of the position
+    is: the rows of a transaction that MySQL compressed are counted anew by each of its events.
+    """
     claims: dict[tuple[object, ...], set[object]] = defaultdict(set)
     for change in rows:
         if change.op is not Op.READ:
             claims[_place(change)].add(_claim(change))
-    return {place for place, claimed in claims.items() if len(claimed) > 1}
+    return {place[0] for place, claimed in claims.items() if len(claimed) > 1}
 
 
 def _claim(change: Change) -> object:
@@ -108,26 +114,31 @@ class _Partition:
 
     def __init__(self, candidates: set[tuple[object, ...]], shifts: bool) -> None:  # noqa: FBT001
         self._candidates = candidates
-        self._seen: dict[tuple[object, ...], str | None] = {}
+        self._seen: set[tuple[object, ...]] = set()
         self._standing: dict[str, _Standing] = defaultdict(lambda: _Standing(shifts))
         self._high = ""
         self._rewound = False
+        self._run: str | None = None
 
     def genuine(self, changes: Iterable[Change]) -> Iterator[Coordinates]:
         for change in changes:
             identity = (change.key, *change.identity)
             major = major_of(change.seq)
             standing = self._standing[change.key]
+            restarted = self._restarted(change)
             if identity in self._seen:
-                # From a rewind on everything known is a repetition, up to the first news.
-                self._rewound |= major < self._high
-                restarted = self._seen[identity] != change.connector_run
+                # From a rewind or restart on what is known is a repetition, up to the first news.
+                self._rewound |= restarted or major < self._high
                 shared = _place(change) in self._candidates
-                if self._rewound or restarted or not shared or not standing.starts_from(change):
+                if self._rewound or not shared or not standing.starts_from(change):
                     continue
                 yield change.at
             else:
                 self._rewound = False
-            self._seen.setdefault(identity, change.connector_run)
+            self._seen.add(identity)
             self._high = max(self._high, major)
             standing.apply(change)
+
+    def _restarted(self, change: Change) -> bool:
+        before, self._run = self._run, change.connector_run
+        return before is not None and before != self._run
