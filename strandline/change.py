@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from strandline.image import Image
 from strandline.position import Position
 from strandline.record import Coordinates
 from strandline.version import TimeQuality
@@ -41,8 +42,8 @@ class Change:
     `key` is canonical JSON. `row` holds the after image of c, u and r; columns in `unset` were not
     sent and have no entry, columns in `unheld` were sent with a value that their type cannot hold.
     `identity` is equal for two deliveries of one change (ordering-notes §2). `seq` is "" for a
-    tombstone until the distinct stage has placed it. `before` and `after` are the images as sent,
-    as JSON text that compares; None where the image is absent or no fact. `scope` names the
+    tombstone until the distinct stage has placed it. `before` and `after` are the images that tell
+    rows apart; None where the image is absent or says nothing of the row. `scope` names the
     physical table, `emitted` is the envelope's own time in milliseconds. `whole`: a read of a whole
     table's snapshot. `in_flight`: of a transaction that may have been open when a snapshot was
     taken. `numbered`: an ordinal tells it from every other change at its position. `connector_run`
@@ -62,8 +63,8 @@ class Change:
     moved_to: str | None = None
     moved_from: str | None = None
     tx_id: str | None = None
-    before: str | None = None
-    after: str | None = None
+    before: Image | None = None
+    after: Image | None = None
     scope: str | None = None
     emitted: int | None = None
     whole: bool = False
@@ -77,7 +78,8 @@ class Fence:
     """A truncate of a table, or the end of a snapshot: what is open before `seq` ends here.
 
     `scope` names the physical table; None fences every row of the topic. A `sweep` spares the keys
-    that the snapshot read.
+    that the snapshot read. `stored` is Kafka's time in milliseconds: a truncate has no key, so that
+    the offsets of its deliveries do not compare.
     """
 
     at: Coordinates
@@ -88,6 +90,7 @@ class Fence:
     position: Position | None = None
     tx_id: str | None = None
     in_flight: bool = False
+    stored: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class PostgreSQL(Connector):
     names = ("postgresql",)
     accepts = ("postgresql",)
     shifts = True  # with a deferrable key
-    full_before = False  # only under REPLICA IDENTITY FULL, which no record tells
+    full_before = False  # only under REPLICA IDENTITY FULL
 
     def recognises(self, source: Mapping[str, Any]) -> bool:
         return integer_like(source.get("lsn")) or text(source.get("sequence")) is not None

@@ -4,17 +4,19 @@ A record becomes a change, a fence, a control record, or goes to quarantine. Sou
 §2 (envelopes), §3 (types).
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from strandline import connect, connectors, flattened, schema_history, values
+from strandline import connect, connectors, flattened, image, schema_history, values
 from strandline.change import IMAGES, Change, Control, Fence, Op, Quarantined, Time
 from strandline.connect import Document
 from strandline.connectors import CONNECTORS, Connector
 from strandline.connectors.connector import integer
 from strandline.errors import UndecodableError
+from strandline.image import Image
 from strandline.inference import json_type
 from strandline.key import canonical
 from strandline.placeholder import spellings
@@ -135,6 +137,7 @@ class Decoder:
             position=position,
             tx_id=event.tx_id(document.payload.get("transaction")),
             in_flight=event.in_flight,
+            stored=record.timestamp,
         )
 
     def _row_change(self, record: Record, document: Document, op: Op, event: "_Event") -> Decoded:
@@ -178,8 +181,8 @@ class Decoder:
             moved_to=moved_to,
             moved_from=moved_from,
             tx_id=event.tx_id(transaction),
-            before=_content(old) if before and self._is_whole(old) else None,
-            after=_content(sent) if op in IMAGES and not row.unset else None,
+            before=self._told(self._compared(old, key), document.schema, event) if before else None,
+            after=self._compared(sent, key) if op in IMAGES else None,
             scope=event.scope,
             emitted=integer(envelope.get("ts_ms")),
             whole=op is Op.READ and event.whole,
@@ -189,9 +192,22 @@ class Decoder:
         )
         return Decoded(change, types, row.types, event.connector)
 
-    def _is_whole(self, row: Mapping[str, Any]) -> bool:
-        """False for an image that leaves values out."""
-        return not any(_is_placeholder(cell, self._unavailable) for cell in row.values())
+    def _compared(self, cells: Mapping[str, Any], key: str) -> Image:
+        """What tells a row from others under its key: its other cells, as far as they were sent."""
+        names = json.loads(key)
+        return {
+            name: cell
+            for name, cell in cells.items()
+            if name not in names and not _is_placeholder(cell, self._unavailable)
+        }
+
+    @staticmethod
+    def _told(before: Image, schema: Mapping[str, Any] | None, event: "_Event") -> Image | None:
+        """A before image, unless it says nothing: it may hold the key only."""
+        if event.full_before:
+            return before
+        fields = connect.row_fields(schema).items()
+        return image.told(before, {name: field.get("default") for name, field in fields}) or None
 
     @property
     def _nameless(self) -> "_Event":
@@ -341,6 +357,10 @@ class _Event:
         return None if self.connector is None else self.connector.scope(self.source)
 
     @property
+    def full_before(self) -> bool:
+        return self.connector is not None and self.connector.full_before
+
+    @property
     def in_flight(self) -> bool:
         return (
             self.connector is not None and self.positioned and self.connector.in_flight(self.source)
@@ -386,10 +406,10 @@ def _op(envelope: Mapping[str, Any]) -> Op:
 
 
 def _image(envelope: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    image = envelope.get(name)
-    if image is not None and not isinstance(image, dict):
+    row = envelope.get(name)
+    if row is not None and not isinstance(row, dict):
         raise UndecodableError("no_image", f"'{name}' is no row")
-    return image
+    return row
 
 
 def _other(record: Record, name: str, types: Mapping[str, ColumnType], event: _Event) -> str | None:

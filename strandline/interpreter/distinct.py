@@ -65,9 +65,9 @@ def distinct(
 
 
 def _first_fences(fences: Iterable[Fence]) -> tuple[Fence, ...]:
-    """Of the deliveries of one truncate the earliest: they may lie in any partitions."""
+    """Of the deliveries of one truncate the earliest by Kafka's time, whichever its partition."""
     first: dict[tuple[str, str | None], Fence] = {}
-    for fence in sorted(fences, key=lambda f: (f.time.best, f.at.offset, f.at.partition)):
+    for fence in sorted(fences, key=lambda f: (f.stored, f.at.offset, f.at.partition)):
         first.setdefault((fence.seq, fence.scope), fence)
     return tuple(first.values())
 

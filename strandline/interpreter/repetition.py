@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from strandline.change import Change, Op
+from strandline.image import Image, alike
 from strandline.position import major_of
 from strandline.record import Coordinates
 
@@ -82,13 +83,13 @@ class _Standing:
     """The rows that stand under one key, oldest first, and the position of the newest."""
 
     shifts: bool
-    rows: deque[str | None] = field(default_factory=deque)
+    rows: deque[Image] = field(default_factory=deque)
     major: str = ""
 
     def starts_from(self, change: Change) -> bool:
         if change.op is Op.CREATE:
             return not self.rows
-        return change.before is not None and change.before in self.rows
+        return change.before is not None and self._like(change.before) is not None
 
     def apply(self, change: Change) -> None:
         # A read says what stands; a create at a new position, that nothing did any more.
@@ -99,14 +100,16 @@ class _Standing:
             self.rows.clear()
         elif change.op in {Op.UPDATE, Op.DELETE}:
             self._leave(change.before)
-        if change.op is not Op.DELETE:
+        if change.after is not None:
             self.rows.append(change.after)
 
-    def _leave(self, row: str | None) -> None:
-        if row in self.rows:
-            self.rows.remove(row)
-        elif row is None and self.rows:
-            self.rows.popleft()
+    def _like(self, before: Image) -> int | None:
+        return next((n for n, row in enumerate(self.rows) if alike(row, before)), None)
+
+    def _leave(self, before: Image | None) -> None:
+        at = 0 if before is None else self._like(before)
+        if at is not None and self.rows:
+            del self.rows[at]
 
 
 class _Partition:

@@ -2,9 +2,12 @@
 
 `UPDATE t SET id = id + 1` is logged row by row: key 2 gets its new row while the old one is still
 there, and the delete that follows is of the older row (ordering-notes §5). Inside one transaction
-the live rows of a key are a queue: a create appends, a delete takes the row equal to its `before`,
-else the oldest. The delete is then put where the row after it begins, so that versions of a key
-appear in the order in which their rows came to the key, and do not overlap.
+the live rows of a key are a queue: a create appends, a delete takes the first row that its `before`
+is alike. The delete is then put where the row after it begins, so that versions of a key appear in
+the order in which their rows came to the key, and do not overlap.
+
+A `before` that says nothing is of a log that holds old keys only (PostgreSQL's REPLICA IDENTITY
+DEFAULT), where no key can be taken over: then the newest row leaves, the others ended unseen.
 """
 
 from bisect import bisect_right
@@ -13,22 +16,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from strandline.change import ENDS, IMAGES, Change, Op
+from strandline.image import Image, alike, is_blank
 
 
 @dataclass(frozen=True, slots=True)
 class _Instance:
-    """A row that stands under the key: its image, where it opened, whether in this transaction."""
+    """A row that stands under the key: its image, and where it opened.
 
-    image: str | None
+    `took_over`: in this transaction, perhaps from a row that was never seen.
+    """
+
+    image: Image
     seq: str
-    own: bool
+    took_over: bool
 
 
 def in_turn(changes: Iterable[Change], fences: Sequence[str], *, full_before: bool) -> list[Change]:
     """The changes of one key, given in source order, as rows came to the key and left it.
 
     `fences` are the positions of the table's truncates in their order. `full_before`: a before
-    image that equals no row that stands is of a row that was never seen.
+    image is always the whole row. Where it is not, a default may look like a value of the row (no
+    JSON without schema tells them apart), so that only a key move is sure to take a key over.
     """
     queued = _queued(changes, fences, full_before=full_before)
     return sorted(queued, key=lambda c: (c.seq, c.op not in ENDS))
@@ -47,9 +55,9 @@ def _queued(
         if change.tx_id is None or change.tx_id != tx_id:
             tx_id = change.tx_id
             # At a commit one row remains; what else is there was closed by a record we lack (A8).
-            queue = deque(replace(row, own=False) for row in list(queue)[-1:])
+            queue = deque(replace(row, took_over=False) for row in list(queue)[-1:])
         if change.op is Op.DELETE and queue:
-            row = _left(queue, change, full_before=full_before)
+            row = _left(queue, change.before)
             if row is None:
                 continue  # it deletes a row that was never seen (A2)
             following = _after(queue, row)
@@ -57,21 +65,20 @@ def _queued(
             yield change if following is None else replace(change, seq=following.seq)
             continue
         if change.op in IMAGES:
-            _stand(queue, change)
+            _stand(queue, change, took_over=full_before or change.moved_from is not None)
         elif change.op in ENDS:
             queue.clear()
         yield change
 
 
-def _left(queue: deque[_Instance], change: Change, *, full_before: bool) -> _Instance | None:
+def _left(queue: deque[_Instance], before: Image | None) -> _Instance | None:
     """The row that a delete takes; None where it takes one that was never seen."""
-    if change.before is not None:
-        equal = next((row for row in queue if row.image == change.before), None)
-        if equal is not None:
-            return equal
-        if full_before and all(row.own and row.image is not None for row in queue):
-            return None
-    return queue[0]
+    if before is None:
+        return queue[0] if is_blank(queue[0].image) else queue[-1]
+    like = next((row for row in queue if alike(row.image, before)), None)
+    if like is not None:
+        return like
+    return None if all(row.took_over for row in queue) else queue[0]
 
 
 def _after(queue: deque[_Instance], row: _Instance) -> _Instance | None:
@@ -80,9 +87,12 @@ def _after(queue: deque[_Instance], row: _Instance) -> _Instance | None:
     return rows[at + 1] if at + 1 < len(rows) else None
 
 
-def _stand(queue: deque[_Instance], change: Change) -> None:
+def _stand(queue: deque[_Instance], change: Change, *, took_over: bool) -> None:
+    image = change.after or {}
     if change.op is Op.CREATE or not queue:
-        queue.append(_Instance(change.after, change.seq, own=True))
+        queue.append(_Instance(image, change.seq, took_over))
         return
-    at = next((n for n, row in enumerate(queue) if row.image == change.before), len(queue) - 1)
-    queue[at] = replace(queue[at], image=change.after)
+    before = change.before
+    like = (n for n, row in enumerate(queue) if before is not None and alike(row.image, before))
+    at = next(like, len(queue) - 1)
+    queue[at] = replace(queue[at], image=image)

@@ -244,7 +244,7 @@ def test_truncates_are_told_also_where_they_closed_nothing(stream):
     assert [(step.record.at, word) for step, word in zip(told.steps, story(told), strict=True)] == [
         (first.at, Reason.NOT_LIVE),
         (stream.records[1].at, Opening.CREATE),
-        (Coordinates(TOPIC, 1, 0), ClosedBy.TRUNCATE),  # the lowest offset is the first delivery
+        (Coordinates(TOPIC, 1, 0), ClosedBy.TRUNCATE),  # Kafka's time says that it came first
         (closing.at, Reason.REDELIVERY),
     ]
 
@@ -319,9 +319,9 @@ def test_rows_that_change_places_are_compared_with_themselves_under_the_other_ke
     stream.source = lambda at, snapshot: {**Stream.source(stream, at, snapshot), "txId": at // 10}
     stream.change("c", 1, 10, name="A")
     stream.change("c", 2, 11, name="B")
-    stream.change("d", 1, 20, newkey=2)
+    stream.change("d", 1, 20, newkey=2, before={"id": 1, "name": "A", "bio": None})
     stream.change("c", 2, 20, name="A", oldkey=1)
-    stream.change("d", 2, 21, newkey=1)
+    stream.change("d", 2, 21, newkey=1, before={"id": 2, "name": "B", "bio": None})
     stream.change("c", 1, 21, name="B", oldkey=2)
     for key, other in (("1", 2), ("2", 1)):
         last = explain(stream.records, TOPIC, key).steps[-1]

@@ -1,0 +1,46 @@
+"""Images as they tell rows apart: which of the rows under one key a change is of.
+
+An image holds the cells as they were sent, without the key, which all those rows share, and without
+what the connector left out (LOBs, TOAST). So two images of one row may hold different columns.
+"""
+
+import re
+from collections.abc import Mapping
+
+Image = Mapping[str, object]
+
+# What fills a column that is NOT NULL and not in the log (debezium-facts §1.2), besides what is
+# false in JSON: zero as a decimal, as an hstore, as a date, a time, a timestamp and an interval.
+_FALLBACK = re.compile(
+    r"0(\.0+)?|AA==|\{\}|1970-01-01(T00:00:00)?Z|00:00:00Z|P0Y0M0DT0H0M0S", re.ASCII
+)
+
+
+def alike(one: Image, other: Image) -> bool:
+    """True where no column that both hold tells them apart."""
+    return all(one[name] == other[name] for name in one.keys() & other.keys())
+
+
+def told(image: Image, defaults: Mapping[str, object]) -> Image:
+    """The cells that say what the row was, of an image that may hold the key only.
+
+    NULLs, fallbacks and defaults of columns may stand in for what is not in the log.
+    """
+    return {
+        name: value
+        for name, value in image.items()
+        if not _is_blank(value) and value != defaults.get(name)
+    }
+
+
+def is_blank(image: Image) -> bool:
+    """True for a row whose image looks as if it held the key only."""
+    return all(_is_blank(value) for value in image.values())
+
+
+def _is_blank(value: object) -> bool:
+    if isinstance(value, str):
+        return not value or _FALLBACK.fullmatch(value) is not None
+    if isinstance(value, Mapping):
+        return is_blank(value)
+    return not value
