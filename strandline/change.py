@@ -43,7 +43,8 @@ class Change:
     sent and have no entry, columns in `unheld` were sent with a value that their type cannot hold.
     `identity` is equal for two deliveries of one change (ordering-notes §2). `seq` is "" for a
     tombstone until the distinct stage has placed it. `before` and `after` are the images that tell
-    rows apart; None where the image is absent or says nothing of the row. `scope` names the
+    rows apart, None where absent; `told` is what a `before` says for certain, None for nothing: in
+    the rest something may stand in for what is not in the log. `scope` names the
     physical table, `emitted` is the envelope's own time in milliseconds. `whole`: a read of a whole
     table's snapshot. `in_flight`: of a transaction that may have been open when a snapshot was
     taken. `numbered`: an ordinal tells it from every other change at its position. `connector_run`
@@ -64,6 +65,7 @@ class Change:
     moved_from: str | None = None
     tx_id: str | None = None
     before: Image | None = None
+    told: Image | None = None
     after: Image | None = None
     scope: str | None = None
     emitted: int | None = None

@@ -21,26 +21,21 @@ def alike(one: Image, other: Image) -> bool:
     return all(one[name] == other[name] for name in one.keys() & other.keys())
 
 
-def told(image: Image, defaults: Mapping[str, object]) -> Image:
-    """The cells that say what the row was, of an image that may hold the key only.
+def told(image: Image, defaults: Mapping[str, object]) -> Image | None:
+    """The cells that say what the row was, of an image that may hold the key only; None: nothing.
 
     NULLs, fallbacks and defaults of columns may stand in for what is not in the log.
     """
     return {
         name: value
         for name, value in image.items()
-        if not _is_blank(value) and value != defaults.get(name)
-    }
+        if not _stands_in(value) and value != defaults.get(name)
+    } or None
 
 
-def is_blank(image: Image) -> bool:
-    """True for a row whose image looks as if it held the key only."""
-    return all(_is_blank(value) for value in image.values())
-
-
-def _is_blank(value: object) -> bool:
+def _stands_in(value: object) -> bool:
     if isinstance(value, str):
         return not value or _FALLBACK.fullmatch(value) is not None
     if isinstance(value, Mapping):
-        return is_blank(value)
+        return all(_stands_in(each) for each in value.values())
     return not value

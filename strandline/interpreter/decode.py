@@ -7,36 +7,31 @@ A record becomes a change, a fence, a control record, or goes to quarantine. Sou
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from strandline import connect, connectors, flattened, image, schema_history, values
-from strandline.change import IMAGES, Change, Control, Fence, Op, Quarantined, Time
+from strandline.change import IMAGES, Change, Control, Fence, Op, Quarantined
 from strandline.connect import Document
 from strandline.connectors import CONNECTORS, Connector
 from strandline.connectors.connector import integer
 from strandline.errors import UndecodableError
 from strandline.image import Image
 from strandline.inference import json_type
+from strandline.interpreter.event import EARLIEST, TOLERANCE, Event
 from strandline.key import canonical
 from strandline.placeholder import spellings
-from strandline.position import Phase, Position, fence_seq, seq
+from strandline.position import fence_seq, seq
 from strandline.record import Record
 from strandline.rules import TableRules
 from strandline.types import ColumnType, from_connect
-from strandline.version import TimeQuality
 
 NEW_KEY = "__debezium.newkey"
 OLD_KEY = "__debezium.oldkey"
 RUN_ID = "__debezium.context.runId"
-EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)  # no change data capture before that
-TOLERANCE = timedelta(days=1)  # how far a source's clock may run before Kafka's
 
 # A document with any of these and without `op` is Debezium's own bookkeeping (debezium-facts §2.7,
 # §2.8): schema changes, transaction markers, notifications, heartbeats.
 _CONTROL_FIELDS = ({"ddl"}, {"tableChanges"}, {"status", "id"}, {"aggregate_type"}, {"ts_ms"})
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_UNTYPED: Mapping[str, Mapping[str, ColumnType]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +94,7 @@ class Decoder:
         source = value.get("source")
         if not isinstance(source, dict):
             raise UndecodableError("no_source", "the envelope has no 'source'")
-        return self._event(record, document, op, _Event(self._connector(source), source))
+        return self._event(record, document, op, Event(self._connector(source), source))
 
     def _flattened(self, record: Record, document: Document) -> Outcome:
         moved = record.header(OLD_KEY) is not None
@@ -107,7 +102,7 @@ class Decoder:
         source = value["source"]
         connector = self.connector or connectors.of(source)
         schema = flattened.row_schema(document.schema)
-        event = _Event(connector, source, positioned=False)
+        event = Event(connector, source, positioned=False)
         return self._event(record, Document(schema, value), _op(value), event)
 
     def _connector(self, source: Mapping[str, Any]) -> Connector:
@@ -124,7 +119,7 @@ class Decoder:
             )
         return found
 
-    def _event(self, record: Record, document: Document, op: Op, event: "_Event") -> Outcome:
+    def _event(self, record: Record, document: Document, op: Op, event: Event) -> Outcome:
         if op is not Op.TRUNCATE:
             return self._row_change(record, document, op, event)
         epoch = self.rules.epoch(record.timestamp)
@@ -140,7 +135,7 @@ class Decoder:
             stored=record.timestamp,
         )
 
-    def _row_change(self, record: Record, document: Document, op: Op, event: "_Event") -> Decoded:
+    def _row_change(self, record: Record, document: Document, op: Op, event: Event) -> Decoded:
         envelope = document.payload
         if op is Op.CREATE and event.snapshot:
             op = Op.READ  # the ReadToInsertEvent transform renames them (debezium-facts §2.12)
@@ -156,6 +151,7 @@ class Decoder:
         moved_to = _other(record, NEW_KEY, key_types, event) if op is Op.DELETE else None
         moved_from = _other(record, OLD_KEY, key_types, event) if op is Op.CREATE else None
         old, _ = event.unwrap(before or {}, partial=False)
+        compared = self._compared(old, key) if before else None
         transaction = envelope.get("transaction")
         ordinal = event.ordinal(transaction if isinstance(transaction, dict) else {})
         change = Change(
@@ -181,7 +177,8 @@ class Decoder:
             moved_to=moved_to,
             moved_from=moved_from,
             tx_id=event.tx_id(transaction),
-            before=self._told(self._compared(old, key), document.schema, event) if before else None,
+            before=compared,
+            told=_told(compared, document.schema, event),
             after=self._compared(sent, key) if op in IMAGES else None,
             scope=event.scope,
             emitted=integer(envelope.get("ts_ms")),
@@ -201,25 +198,17 @@ class Decoder:
             if name not in names and not _is_placeholder(cell, self._unavailable)
         }
 
-    @staticmethod
-    def _told(before: Image, schema: Mapping[str, Any] | None, event: "_Event") -> Image | None:
-        """A before image, unless it says nothing: it may hold the key only."""
-        if event.full_before:
-            return before
-        fields = connect.row_fields(schema).items()
-        return image.told(before, {name: field.get("default") for name, field in fields}) or None
-
     @property
-    def _nameless(self) -> "_Event":
+    def _nameless(self) -> Event:
         """A tombstone: it has no `source`."""
-        return _Event(self.connector or connectors.of_tombstone(), {})
+        return Event(self.connector or connectors.of_tombstone(), {})
 
     @property
     def _unavailable(self) -> frozenset[str]:
         return spellings(self.rules.placeholder)
 
     def _types(
-        self, schema: Mapping[str, Any] | None, topic: str, event: "_Event"
+        self, schema: Mapping[str, Any] | None, topic: str, event: Event
     ) -> Mapping[str, ColumnType]:
         """Column types: embedded, else the contract's, else those of the schema history."""
         if schema is not None:
@@ -239,7 +228,7 @@ class Decoder:
         record: Record,
         image: Mapping[str, Any] | None,
         types: Mapping[str, ColumnType],
-        event: "_Event",
+        event: Event,
     ) -> tuple[str, Mapping[str, ColumnType]]:
         """The canonical key and its types: of the record's key, else of the row's key columns."""
         if record.key is not None or not self.rules.key:
@@ -254,7 +243,7 @@ class Decoder:
         return _canonical(named, types, "after"), types
 
     def _record_key(
-        self, record: Record, types: Mapping[str, ColumnType], event: "_Event | None"
+        self, record: Record, types: Mapping[str, ColumnType], event: Event | None
     ) -> tuple[str, Mapping[str, ColumnType]]:
         if record.key is None:
             raise UndecodableError(
@@ -281,100 +270,10 @@ class Decoder:
             seq="",
             position=None,
             identity=(),
-            time=Time(_kafka_time(record), TimeQuality.KAFKA, None),
-            moved_to=_other(
-                record,
-                NEW_KEY,
-                key_types,
-                self._nameless,
-            ),
+            time=self._nameless.time(record),
+            moved_to=_other(record, NEW_KEY, key_types, self._nameless),
         )
         return Decoded(change, {})
-
-
-@dataclass(frozen=True, slots=True)
-class _Event:
-    """The `source` of one event as its connector reads it; without one only the offset orders."""
-
-    connector: Connector | None
-    source: Mapping[str, Any]
-    positioned: bool = True
-
-    @property
-    def snapshot(self) -> bool:
-        return is_snapshot(self.source)
-
-    @property
-    def whole(self) -> bool:
-        """A read of a whole table's snapshot, not of an incremental one."""
-        return self.snapshot and self.source.get("snapshot") != "incremental"
-
-    def position(self, record: Record) -> Position:
-        if self.connector is None or not self.positioned:
-            return Position("", f"{record.at.partition}:{record.at.offset}", "")
-        return self.connector.position(self.source)
-
-    def phase(self, op: Op) -> Phase:
-        last = op is Op.READ and self.whole and self.positioned
-        return Phase.READ if last and self.connector and self.connector.reads_last else Phase.ROW
-
-    def ordinal(self, transaction: Mapping[str, Any]) -> str | None:
-        if self.connector is None or not self.positioned:
-            return None
-        return self.connector.ordinal(self.source, transaction)
-
-    def identity(self, record: Record) -> tuple[object, ...]:
-        """Without any position in it a record is no repetition of another."""
-        place = (record.at.partition, record.at.offset)
-        if self.connector is None:
-            return place
-        if self.positioned:
-            return self.connector.identity(self.source)
-        try:
-            return (self.connector.position(self.source).text,)
-        except UndecodableError:
-            return place
-
-    def time(self, record: Record) -> Time:
-        """The best time of a change: the source's where it is believable, else Kafka's (§5.3)."""
-        kafka = _kafka_time(record)
-        if self.connector is None:
-            return Time(kafka, TimeQuality.KAFKA, None)
-        moment = self.connector.time(self.source, snapshot=self.snapshot)
-        if moment.at is not None and EARLIEST <= moment.at <= kafka + TOLERANCE:
-            return Time(moment.at, moment.quality, moment.at)
-        return Time(kafka, TimeQuality.KAFKA, moment.at)
-
-    def tx_id(self, transaction: object) -> str | None:
-        if self.connector is None:
-            return None
-        own = self.connector.tx_id(self.source)
-        named = transaction.get("id") if isinstance(transaction, dict) else None
-        return own or (None if named is None else str(named))
-
-    @property
-    def scope(self) -> str | None:
-        return None if self.connector is None else self.connector.scope(self.source)
-
-    @property
-    def full_before(self) -> bool:
-        return self.connector is not None and self.connector.full_before
-
-    @property
-    def in_flight(self) -> bool:
-        return (
-            self.connector is not None and self.positioned and self.connector.in_flight(self.source)
-        )
-
-    def unwrap(
-        self, row: Mapping[str, Any], *, partial: bool
-    ) -> tuple[Mapping[str, Any], frozenset[str]]:
-        if self.connector is None:
-            return row, frozenset()
-        return self.connector.unwrap(row, partial=partial)
-
-    def unwrap_schema(self, of: dict[str, Any]) -> dict[str, Any]:
-        return of if self.connector is None else dict(self.connector.unwrap_schema(of))
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,11 +292,6 @@ def decode(record: Record, connector: Connector | None = None) -> Outcome:
     return Decoder(connector).decode(record)
 
 
-def is_snapshot(source: Mapping[str, Any]) -> bool:
-    """True for a snapshot read: boolean before 1.5, else one of the words (debezium-facts §1.0)."""
-    return source.get("snapshot") not in {None, False, "false"}
-
-
 def _op(envelope: Mapping[str, Any]) -> Op:
     try:
         return Op(envelope["op"])
@@ -412,7 +306,14 @@ def _image(envelope: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     return row
 
 
-def _other(record: Record, name: str, types: Mapping[str, ColumnType], event: _Event) -> str | None:
+def _told(before: Image | None, schema: Mapping[str, Any] | None, event: Event) -> Image | None:
+    if before is None or event.full_before:
+        return before
+    fields = connect.row_fields(schema).items()
+    return image.told(before, {name: field.get("default") for name, field in fields})
+
+
+def _other(record: Record, name: str, types: Mapping[str, ColumnType], event: Event) -> str | None:
     """The other key of a move; spelt by the header converter, hence compared after decoding."""
     data = record.header(name)
     if data is None:
@@ -487,5 +388,14 @@ def _content(cells: Mapping[str, Any]) -> str:
     return values.compact({n: cells[n] for n in sorted(cells) if cells[n] is not None})
 
 
-def _kafka_time(record: Record) -> datetime:
-    return _EPOCH + timedelta(milliseconds=record.timestamp)
+__all__ = (
+    "EARLIEST",
+    "NEW_KEY",
+    "OLD_KEY",
+    "RUN_ID",
+    "TOLERANCE",
+    "Decoded",
+    "Decoder",
+    "Outcome",
+    "decode",
+)

@@ -3,7 +3,7 @@
 `UPDATE t SET id = id + 1` is logged row by row: key 2 gets its new row while the old one is still
 there, and the delete that follows is of the older row (ordering-notes §5). Inside one transaction
 the live rows of a key are a queue: a create appends, a delete takes the first row that its `before`
-is alike. The delete is then put where the row after it begins, so that versions of a key appear in
+is like. The delete is then put where the row after it begins, so that versions of a key appear in
 the order in which their rows came to the key, and do not overlap.
 
 A `before` that says nothing is of a log that holds old keys only (PostgreSQL's REPLICA IDENTITY
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from strandline.change import ENDS, IMAGES, Change, Op
-from strandline.image import Image, alike, is_blank
+from strandline.image import Image, alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def _queued(
             # At a commit one row remains; what else is there was closed by a record we lack (A8).
             queue = deque(replace(row, took_over=False) for row in list(queue)[-1:])
         if change.op is Op.DELETE and queue:
-            row = _left(queue, change.before)
+            row = _left(queue, change)
             if row is None:
                 continue  # it deletes a row that was never seen (A2)
             following = _after(queue, row)
@@ -71,14 +71,18 @@ def _queued(
         yield change
 
 
-def _left(queue: deque[_Instance], before: Image | None) -> _Instance | None:
+def _left(queue: deque[_Instance], change: Change) -> _Instance | None:
     """The row that a delete takes; None where it takes one that was never seen."""
-    if before is None:
-        return queue[0] if is_blank(queue[0].image) else queue[-1]
-    like = next((row for row in queue if alike(row.image, before)), None)
+    like = _like(queue, change.before) or _like(queue, change.told)
     if like is not None:
         return like
+    if change.told is None:
+        return queue[-1]
     return None if all(row.took_over for row in queue) else queue[0]
+
+
+def _like(queue: deque[_Instance], before: Image | None) -> _Instance | None:
+    return next((row for row in queue if before is not None and alike(row.image, before)), None)
 
 
 def _after(queue: deque[_Instance], row: _Instance) -> _Instance | None:
@@ -92,7 +96,5 @@ def _stand(queue: deque[_Instance], change: Change, *, took_over: bool) -> None:
     if change.op is Op.CREATE or not queue:
         queue.append(_Instance(image, change.seq, took_over))
         return
-    before = change.before
-    like = (n for n, row in enumerate(queue) if before is not None and alike(row.image, before))
-    at = next(like, len(queue) - 1)
-    queue[at] = replace(queue[at], image=image)
+    row = _like(queue, change.before) or queue[-1]
+    queue[queue.index(row)] = replace(row, image=image)

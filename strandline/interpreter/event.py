@@ -1,0 +1,107 @@
+"""Part of stages 1 and 2: what a connector's `source` says of an event."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from strandline.change import Op, Time
+from strandline.connectors import Connector
+from strandline.errors import UndecodableError
+from strandline.position import Phase, Position
+from strandline.record import Record
+from strandline.version import TimeQuality
+
+EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)  # no change data capture before that
+TOLERANCE = timedelta(days=1)  # how far a source's clock may run before Kafka's
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """The `source` of one event as its connector reads it; without one only the offset orders."""
+
+    connector: Connector | None
+    source: Mapping[str, Any]
+    positioned: bool = True
+
+    @property
+    def snapshot(self) -> bool:
+        """A snapshot read: boolean before 1.5, else one of the words (debezium-facts §1.0)."""
+        return self.source.get("snapshot") not in {None, False, "false"}
+
+    @property
+    def whole(self) -> bool:
+        """A read of a whole table's snapshot, not of an incremental one."""
+        return self.snapshot and self.source.get("snapshot") != "incremental"
+
+    def position(self, record: Record) -> Position:
+        if self.connector is None or not self.positioned:
+            return Position("", f"{record.at.partition}:{record.at.offset}", "")
+        return self.connector.position(self.source)
+
+    def phase(self, op: Op) -> Phase:
+        last = op is Op.READ and self.whole and self.positioned
+        return Phase.READ if last and self.connector and self.connector.reads_last else Phase.ROW
+
+    def ordinal(self, transaction: Mapping[str, Any]) -> str | None:
+        if self.connector is None or not self.positioned:
+            return None
+        return self.connector.ordinal(self.source, transaction)
+
+    def identity(self, record: Record) -> tuple[object, ...]:
+        """Without any position in it a record is no repetition of another."""
+        place = (record.at.partition, record.at.offset)
+        if self.connector is None:
+            return place
+        if self.positioned:
+            return self.connector.identity(self.source)
+        try:
+            return (self.connector.position(self.source).text,)
+        except UndecodableError:
+            return place
+
+    def time(self, record: Record) -> Time:
+        """The best time of a change: the source's where it is believable, else Kafka's (§5.3)."""
+        kafka = _kafka_time(record)
+        if self.connector is None:
+            return Time(kafka, TimeQuality.KAFKA, None)
+        moment = self.connector.time(self.source, snapshot=self.snapshot)
+        if moment.at is not None and EARLIEST <= moment.at <= kafka + TOLERANCE:
+            return Time(moment.at, moment.quality, moment.at)
+        return Time(kafka, TimeQuality.KAFKA, moment.at)
+
+    def tx_id(self, transaction: object) -> str | None:
+        if self.connector is None:
+            return None
+        own = self.connector.tx_id(self.source)
+        named = transaction.get("id") if isinstance(transaction, dict) else None
+        return own or (None if named is None else str(named))
+
+    @property
+    def scope(self) -> str | None:
+        return None if self.connector is None else self.connector.scope(self.source)
+
+    @property
+    def full_before(self) -> bool:
+        return self.connector is not None and self.connector.full_before
+
+    @property
+    def in_flight(self) -> bool:
+        return (
+            self.connector is not None and self.positioned and self.connector.in_flight(self.source)
+        )
+
+    def unwrap(
+        self, row: Mapping[str, Any], *, partial: bool
+    ) -> tuple[Mapping[str, Any], frozenset[str]]:
+        if self.connector is None:
+            return row, frozenset()
+        return self.connector.unwrap(row, partial=partial)
+
+    def unwrap_schema(self, of: dict[str, Any]) -> dict[str, Any]:
+        return of if self.connector is None else dict(self.connector.unwrap_schema(of))
+
+
+def _kafka_time(record: Record) -> datetime:
+    return _EPOCH + timedelta(milliseconds=record.timestamp)
