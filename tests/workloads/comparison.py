@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from workloads.capture import Capture
@@ -12,6 +12,7 @@ from workloads.truth import History, Version
 
 Cells = Mapping[str, object]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ENDED = ("valid_to", "closed_by", "moved_to")
 
 
 def rows_by_topic(rows: Iterable[tuple[str, Cells]]) -> dict[str, list[Cells]]:
@@ -33,11 +34,9 @@ def differences(capture: Capture, rows: Mapping[str, Sequence[Cells]]) -> list[s
 
 
 def _table_differences(topic: str, history: History, rows: Sequence[Cells]) -> Iterator[str]:
-    shown = _by_key(history.table, rows)
-    # Without schemas a column of which no value ever came is not there to be listed.
-    columns = {name for cells in rows for name in cells}
+    shown, visible = _by_key(history.table, rows), _visible(history, rows)
     for key in sorted({*history.versions, *shown}, key=repr):
-        wanted = [_told(history, version, columns) for version in history.versions.get(key, [])]
+        wanted = [_told(history, version) for version in visible.get(key, [])]
         found = [_shown(history, cells) for cells in shown.get(key, [])]
         if wanted != found:
             yield f"{topic} {key}:"
@@ -51,10 +50,11 @@ def entity_differences(capture: Capture, rows: Mapping[str, Sequence[Cells]]) ->
     for topic, history in capture.truth.items():
         if history.doubtful:
             continue
-        shown = _by_key(history.table, rows.get(topic, ()))
+        found_rows = rows.get(topic, ())
+        shown = _by_key(history.table, found_rows)
         ids: dict[int, set[object]] = defaultdict(set)
         entities: dict[object, set[int]] = defaultdict(set)
-        for key, versions in history.versions.items():
+        for key, versions in _visible(history, found_rows).items():
             for version, cells in zip(versions, shown.get(key, []), strict=False):
                 ids[version.entity].add(cells["_entity_id"])
                 entities[cells["_entity_id"]].add(version.entity)
@@ -97,10 +97,36 @@ def _by_key(table: Table, rows: Iterable[Cells]) -> dict[Key, list[Cells]]:
     return found
 
 
-def _told(history: History, version: Version, columns: AbstractSet[str]) -> list[object]:
+def _visible(history: History, rows: Sequence[Cells]) -> dict[Key, list[Version]]:
+    """The true versions as far as rows can show them.
+
+    Without schemas a column of which no value ever came is not there: whether its NULL was sent
+    makes no version.
+    """
+    columns = {name for cells in rows for name in cells}
+    found: dict[Key, list[Version]] = defaultdict(list)
+    for key, versions in history.versions.items():
+        for each in versions:
+            version = replace(each, unavailable=each.unavailable & columns)
+            former = found[key][-1] if found[key] else None
+            if former is not None and _goes_on(former, version):
+                ended = {name: getattr(version, name) for name in _ENDED}
+                found[key][-1] = replace(former, **ended)
+            else:
+                found[key].append(version)
+    return found
+
+
+def _goes_on(former: Version, version: Version) -> bool:
+    """True where nothing that can be seen tells a version of a row from the one before it."""
+    same_row = version.op in {"u", "r"} and former.closed_by in {"update", "snapshot_correction"}
+    return same_row and former.equals(version.row, version.unavailable)
+
+
+def _told(history: History, version: Version) -> list[object]:
     told: list[object] = [
         [version.row[column.name] for column in history.table.columns],
-        sorted(version.unavailable & columns),
+        sorted(version.unavailable),
         version.op,
         version.closed_by,
         _key_cells(history.table, version.moved_from),

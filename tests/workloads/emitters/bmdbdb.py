@@ -93,12 +93,9 @@ class BMDBDB(Emitter):
                 sent += self._mingled()
                 sent += self._take(step)
             elif step.seen:
-                sent += self._heartbeat()
+                sent += self.heartbeat()
                 self._log(step)
         return sent + list(self._mingled())
-
-    def stream(self, group: Sequence[Transaction]) -> Iterator[Message]:
-        raise NotImplementedError(group)  # `messages` does it tablet by tablet
 
     def _take(self, snapshot: Snapshot) -> list[Message]:
         at = self._tick(max((scan.at for scan in snapshot.scans), default=0))
@@ -106,7 +103,7 @@ class BMDBDB(Emitter):
             self._index[tablet] += 1
         for scan in snapshot.scans:
             self._times[id(scan)] = at
-        return self._snapshot(snapshot)
+        return self.snapshot(snapshot)
 
     def read(self, scan: Scan, row: Row) -> Place:
         tablet = self._tablet(scan.table.key_of(row))

@@ -66,8 +66,8 @@ class Emitter(ABC):
     # -------------------------------------------------------------- what differs
 
     @abstractmethod
-    def stream(self, group: Sequence[Transaction]) -> Iterator[Message]:
-        """The messages of transactions that were open together, in order of their commits."""
+    def messages(self, steps: Sequence[Step]) -> list[Message]:
+        """All messages in the order in which the connector sends them first."""
 
     @abstractmethod
     def read(self, scan: Scan, row: Row) -> Place:
@@ -79,12 +79,6 @@ class Emitter(ABC):
     @abstractmethod
     def scope(self, table: Table) -> Mapping[str, str]:
         """The names of a table in `source`."""
-
-    def before_snapshot(self, in_flight: Sequence[Transaction]) -> None:  # noqa: B027 - a hook
-        """Takes the snapshot's position; `in_flight` are open at that time."""
-
-    def unseen(self) -> None:  # noqa: B027 - a hook
-        """The log goes on although nobody reads it."""
 
     def unsent(self, change: RowChange) -> frozenset[str]:
         del change
@@ -111,21 +105,6 @@ class Emitter(ABC):
         return "true" if reads else "false"
 
     # -------------------------------------------------------------- what does not
-
-    def messages(self, steps: Sequence[Step]) -> list[Message]:
-        """All messages in the order in which the connector sends them first."""
-        sent: list[Message] = []
-        for session in _sessions(steps):
-            sent += self._heartbeat()
-            group = [step for step in session if isinstance(step, Transaction)]
-            for snapshot in (step for step in session if isinstance(step, Snapshot)):
-                self.before_snapshot(group)
-                sent += self._snapshot(snapshot)
-            if group and not group[0].seen:
-                self.unseen()
-            elif group:
-                sent += self.stream(group)
-        return sent
 
     def topic(self, table: Table) -> str:
         names = [*self.scope(table).values()]
@@ -289,7 +268,7 @@ class Emitter(ABC):
         payload = {"status": status, "id": f"tx{tx.number}", "ts_ms": 0}
         return [Message(name, "control", next(self._units), key={"id": "tx"}, value=payload)]
 
-    def _heartbeat(self) -> list[Message]:
+    def heartbeat(self) -> list[Message]:
         if not self.choices.chance(4):
             return []
         topic = f"__debezium-heartbeat.{self.prefix}"
@@ -310,7 +289,7 @@ class Emitter(ABC):
             Message(topic, "control", next(self._units), value=payload, snapshot=True),
         ]
 
-    def _snapshot(self, snapshot: Snapshot) -> list[Message]:
+    def snapshot(self, snapshot: Snapshot) -> list[Message]:
         first, last = _NOTICES[snapshot.outcome]
         reads = [message for scan in snapshot.scans for message in self.reads(scan)]
         return [*self._notice(first), *reads, *self._notice(last)]
@@ -383,18 +362,6 @@ class _Shown:
         again = state in self.states
         self.states.append(state)
         return again
-
-
-def _sessions(steps: Sequence[Step]) -> Iterator[list[Step]]:
-    """Steps that happened at one time: a snapshot with what was open meanwhile, or a group."""
-    session: list[Step] = []
-    for step in steps:
-        if session and (isinstance(step, Snapshot) or not step.joins):
-            yield session
-            session = []
-        session.append(step)
-    if session:
-        yield session
 
 
 __all__ = ["PLACEHOLDER", "Emitter", "Place", "Progress", "returns"]

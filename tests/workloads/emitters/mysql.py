@@ -5,7 +5,8 @@ from typing import ClassVar
 
 from workloads.choices import Choices
 from workloads.database import Dialect
-from workloads.emitters.emitter import Emitter, Place, Progress
+from workloads.emitters.emitter import Place, Progress
+from workloads.emitters.one_log import OneLog
 from workloads.messages import Message
 from workloads.model import Row, Scan, Statement, Table, Transaction
 from workloads.truth import Stamp
@@ -14,7 +15,7 @@ _SECOND = 1_000_000
 _HEADER = 120  # what stands in a binlog file before its first transaction
 
 
-class MySQL(Emitter):
+class MySQL(OneLog):
     """`compressed`: all events of a transaction have the position of its payload."""
 
     dialect = Dialect(truncates="alone", keys="ordered", idle=False)

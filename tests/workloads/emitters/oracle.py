@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from workloads.choices import Choices
 from workloads.database import Dialect
-from workloads.emitters.emitter import PLACEHOLDER, Emitter, Place
+from workloads.emitters.emitter import PLACEHOLDER, Place
+from workloads.emitters.one_log import OneLog
 from workloads.messages import Message
 from workloads.model import Row, RowChange, Scan, Statement, Table, Transaction
 from workloads.truth import Stamp
@@ -12,7 +13,7 @@ from workloads.truth import Stamp
 _SECOND = 1_000_000
 
 
-class Oracle(Emitter):
+class Oracle(OneLog):
     """`lobs`: large columns are LOBs, told only by the statement that writes them."""
 
     dialect = Dialect(truncates="alone", keys="any", overlaps=True)

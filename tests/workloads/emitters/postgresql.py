@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from workloads.choices import Choices
 from workloads.database import Dialect
-from workloads.emitters.emitter import Emitter, Place, Progress
+from workloads.emitters.emitter import Place, Progress
+from workloads.emitters.one_log import OneLog
 from workloads.messages import Message
 from workloads.model import Row, RowChange, Scan, Statement, Table, Transaction
 from workloads.truth import Stamp
@@ -13,7 +14,7 @@ from workloads.truth import Stamp
 _FALLBACKS = {"string": "", "int32": 0}  # of a NOT NULL column that is not in the log
 
 
-class PostgreSQL(Emitter):
+class PostgreSQL(OneLog):
     """Every table has a replica identity of its own; one with a deferrable key must be FULL."""
 
     dialect = Dialect(truncates="anywhere", keys="any", overlaps=True)

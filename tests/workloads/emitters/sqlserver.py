@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from workloads.choices import Choices
 from workloads.database import Dialect
-from workloads.emitters.emitter import Emitter, Place, Progress
+from workloads.emitters.emitter import Place, Progress
+from workloads.emitters.one_log import OneLog
 from workloads.messages import Message
 from workloads.model import Key, Row, RowChange, Scan, Statement, Table, Transaction
 from workloads.truth import Stamp
@@ -12,7 +13,7 @@ from workloads.truth import Stamp
 _NET_NUMBER = {"c": 1, "d": 1, "u": 2}  # event_serial_no of a single event
 
 
-class SQLServer(Emitter):
+class SQLServer(OneLog):
     """`direct`: data.query.mode; change LSNs are then in no order inside a transaction."""
 
     dialect = Dialect(truncates="never", keys="net")
