@@ -106,7 +106,7 @@ def _scalar(value: Any) -> str:
 
 def quote(text: str) -> str:
     """A JSON string as Jackson writes it: control characters in upper-case hex, little else."""
-    return '"' + "".join(_ESCAPES.get(char, char) for char in text) + '"'
+    return '"' + _ESCAPED.sub(lambda found: _ESCAPES[found[0]], text) + '"'
 
 
 def comparable_json(text: str) -> str:
@@ -126,3 +126,4 @@ _ESCAPES = {chr(code): f"\\u{code:04X}" for code in range(32)} | {
     "\b": "\\b",
     "\f": "\\f",
 }
+_ESCAPED = re.compile(r'[\x00-\x1f"\\]')
