@@ -8,19 +8,22 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from strandline import duration
 from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError
 from strandline.rules import PLACEHOLDER, Epoch, TableRules, column_type, since
 from strandline.section import Section
 
 LAKE_VARIABLE = "STRANDLINE_LAKE"
+FRESHNESS = "2h"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 _TABLE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
 
 
@@ -31,6 +34,27 @@ class TableSpec:
     topic: str
     name: str
     rules: TableRules
+    tolerance: "Tolerance"
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """What is borne of a table without an alert.
+
+    `freshness`: how long a change may wait until it is in the published history. `quarantine`: how
+    many records may lie there.
+    """
+
+    freshness: timedelta
+    quarantine: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NotifierSpec:
+    """An Airflow notifier: the import path of its class, and what it is made with."""
+
+    path: str
+    arguments: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +79,16 @@ class Source:
     tables: tuple[TableSpec, ...]
     spark_conf: Mapping[str, str]
     default_rules: TableRules
+    default_tolerance: Tolerance
+    notifiers: tuple[NotifierSpec, ...] = field(default=())
 
     def rules(self, topic: str) -> TableRules:
         """The rules of the table that a topic feeds."""
         return next((t.rules for t in self.tables if t.topic == topic), self.default_rules)
+
+    def tolerance(self, topic: str) -> Tolerance:
+        """What is borne of the table that a topic feeds."""
+        return next((t.tolerance for t in self.tables if t.topic == topic), self.default_tolerance)
 
     def table_name(self, topic: str) -> str:
         """The table that a topic feeds: its configured name, else the topic less the prefix."""
@@ -145,6 +175,7 @@ class _Document:
             sweep=top.take("sweep", bool, True),
             epochs=self._epochs(top),
         )
+        tolerance = self._tolerance(top, Tolerance(duration.parse(FRESHNESS)))
         source = Source(
             name=self.path.stem,
             connector=connector,
@@ -158,8 +189,10 @@ class _Document:
             max_segments=landing.positive("max_segments", 64),
             spark_connection=spark.take("connection", str, "spark_default"),
             spark_conf=MappingProxyType(spark.mapping("conf")),
-            tables=self._tables(top, rules),
+            tables=self._tables(top, rules, tolerance),
             default_rules=rules,
+            default_tolerance=tolerance,
+            notifiers=self._notifiers(top),
         )
         for section in (top, kafka, schedule, landing, spark):
             section.finish()
@@ -179,8 +212,39 @@ class _Document:
             raise SpecError(f"{self.path}: [[epoch]]: later epochs need higher numbers")
         return tuple(ordered)
 
-    def _tables(self, top: Section, rules: TableRules) -> tuple[TableSpec, ...]:
-        tables = [self._table(section, rules) for section in top.sections("table", "topic")]
+    def _tolerance(self, section: Section, default: Tolerance) -> Tolerance:
+        text = section.take("freshness", str)
+        quarantine = section.take("quarantine", int, default.quarantine)
+        if quarantine < 0:
+            raise SpecError(
+                f"{self.path}: {section.title}: 'quarantine' must be 0 or more, not {quarantine}"
+            )
+        try:
+            freshness = default.freshness if text is None else duration.parse(text)
+        except ValueError as error:
+            raise SpecError(f"{self.path}: {section.title}: 'freshness' {error}") from error
+        return Tolerance(freshness, quarantine)
+
+    def _notifiers(self, top: Section) -> tuple[NotifierSpec, ...]:
+        found = []
+        for section in top.sections("notifier", "class"):
+            path = section.take("class", str, required=True)
+            arguments = section.take("arguments", dict, {})
+            section.finish()
+            if not _CLASS.fullmatch(path):
+                raise SpecError(
+                    f"{self.path}: {section.title}: 'class' must be the import path of an Airflow "
+                    f"notifier, such as airflow.providers.smtp.notifications.smtp.SmtpNotifier, "
+                    f"not {path!r}"
+                )
+            found.append(NotifierSpec(path, MappingProxyType(arguments)))
+        return tuple(found)
+
+    def _tables(
+        self, top: Section, rules: TableRules, tolerance: Tolerance
+    ) -> tuple[TableSpec, ...]:
+        sections = top.sections("table", "topic")
+        tables = [self._table(section, rules, tolerance) for section in sections]
         for kind in ("topic", "name"):
             values = [getattr(table, kind) for table in tables]
             twice = next((value for value in values if values.count(value) > 1), None)
@@ -188,7 +252,7 @@ class _Document:
                 raise SpecError(f"{self.path}: two [[table]] sections have the {kind} '{twice}'")
         return tuple(tables)
 
-    def _table(self, section: Section, rules: TableRules) -> TableSpec:
+    def _table(self, section: Section, rules: TableRules, tolerance: Tolerance) -> TableSpec:
         topic = section.take("topic", str, required=True)
         name = section.take("name", str, topic)
         if not _TABLE_NAME.fullmatch(name):
@@ -205,9 +269,10 @@ class _Document:
             flattened=section.take("flattened", bool, rules.flattened),
             sweep=section.take("sweep", bool, rules.sweep),
         )
+        borne = self._tolerance(section, tolerance)
         section.finish()
         self._check(section, own)
-        return TableSpec(topic, name, own)
+        return TableSpec(topic, name, own, borne)
 
     def _check(self, section: Section, rules: TableRules) -> None:
         where = f"{self.path}: {section.title}"

@@ -1,9 +1,11 @@
 """Source files: what is refused, and that the error says file, table, key and what was allowed."""
 
+from datetime import timedelta
+
 import pytest
 
 from strandline.errors import SpecError
-from strandline.source import LAKE_VARIABLE, load
+from strandline.source import LAKE_VARIABLE, Tolerance, load
 
 GOOD = """
 connector = "postgresql"
@@ -34,7 +36,7 @@ def test_a_source_knows_its_topics_and_tables(tmp_path):
     ("text", "parts"),
     [
         (GOOD.replace("topic_prefix", "topicprefix"), ["shop.toml", "[kafka]", "'topic_prefix'"]),
-        (GOOD + 'colour = "red"\n', ["[[table]] shop.public.orders", "'colour'", "name, sweep"]),
+        (GOOD + 'colour = "red"\n', ["[[table]] shop.public.orders", "'colour'", "name, "]),
         ("wrong = 1\n" + GOOD, ["top level", "'wrong'", "connector"]),
         (GOOD.replace("postgresql", "access"), ["'access'", "bmdbdb, mariadb, mysql, oracle"]),
         (GOOD.replace('"shop"', "5"), ["'topic_prefix'", "a string", "5"]),
@@ -43,6 +45,12 @@ def test_a_source_knows_its_topics_and_tables(tmp_path):
         (GOOD.replace('name = "orders"', 'name = "../x"'), ["'name'", "'../x'"]),
         (GOOD + '[[table]]\ntopic = "shop.public.orders"\n', ["two [[table]]", "topic"]),
         ("connector = ", ["not valid TOML"]),
+        ('freshness = "soon"\n' + GOOD, ["top level", "'freshness'", "45m", "'soon'"]),
+        (GOOD + 'freshness = "0s"\n', ["[[table]] shop.public.orders", "'freshness'", "1s to"]),
+        (GOOD + "quarantine = -1\n", ["[[table]]", "'quarantine' must be 0 or more, not -1"]),
+        (GOOD + "[[notifier]]\n", ["[[notifier]] 1", "'class' is missing"]),
+        (GOOD + '[[notifier]]\nclass = "mail"\n', ["[[notifier]] mail", "import path", "'mail'"]),
+        (GOOD + '[[notifier]]\nclass = "a.B"\nto = "x"\n', ["'to'", "arguments, class"]),
     ],
 )  # fmt: skip
 def test_a_wrong_source_file_is_refused_with_where_and_what_was_allowed(tmp_path, text, parts):
@@ -56,3 +64,19 @@ def test_a_wrong_source_file_is_refused_with_where_and_what_was_allowed(tmp_path
 def test_a_source_without_a_lake_says_both_ways_to_name_one(tmp_path):
     with pytest.raises(SpecError, match=f"'lake'.*{LAKE_VARIABLE}"):
         source(tmp_path, lake=None)
+
+
+def test_what_is_borne_of_a_table_is_its_own_or_the_sources(tmp_path):
+    found = source(tmp_path, 'freshness = "1h"\nquarantine = 5\n' + GOOD + 'freshness = "10m"\n')
+    assert found.tolerance("shop.public.orders") == Tolerance(timedelta(minutes=10), 5)
+    assert found.tolerance("shop.public.items") == Tolerance(timedelta(hours=1), 5)
+
+
+def test_without_a_word_of_it_a_change_may_wait_two_hours_and_none_in_quarantine(tmp_path):
+    assert source(tmp_path).tolerance("shop.public.items") == Tolerance(timedelta(hours=2), 0)
+
+
+def test_a_source_names_its_notifiers(tmp_path):
+    text = GOOD + '[[notifier]]\nclass = "a.b.Mail"\narguments = { to = "ops@example.com" }\n'
+    (found,) = source(tmp_path, text).notifiers
+    assert (found.path, dict(found.arguments)) == ("a.b.Mail", {"to": "ops@example.com"})
