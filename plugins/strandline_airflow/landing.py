@@ -9,7 +9,7 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 
 import pyarrow as pa
 from confluent_kafka import Message
@@ -117,6 +117,14 @@ class LandingZone:
         """The newest version of the landing table; None where nothing was ever landed."""
         table = self._landing.open()
         return None if table is None else table.version()
+
+    def landed_at(self) -> datetime | None:
+        """When something was landed last, by the log; None where nothing ever was."""
+        table = self._landing.open()
+        if table is None or not table.version():
+            return None
+        (last,) = table.history(1)
+        return datetime.fromtimestamp(last["timestamp"] / 1000, UTC)
 
     def register(self, newcomers: Sequence[Landed]) -> None:
         """Adds partitions to the registry, once.

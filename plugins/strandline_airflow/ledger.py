@@ -8,32 +8,16 @@ version of an id; what somebody else committed *between* two own commits is not 
 why `append` compares what was seen as well.
 """
 
-import json
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
-from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.exceptions import CommitFailedError, DeltaError
 
-from strandline.errors import Terminal, Transient
-
-STORAGE_VARIABLE = "STRANDLINE_STORAGE_OPTIONS"
-
-# What a file system or an object store says where the same call cannot succeed later.
-_DENIED = (
-    "Could not create local directory",
-    "Not a directory",
-    "Permission denied",
-    "Read-only file system",
-    "AccessDenied",
-    "Forbidden",
-    "Unauthorized",
-    "Unknown scheme",
-)
+from strandline.errors import Transient
+from strandline_airflow.tables import explained, opened, storage_options
 
 
 class Superseded(Transient):
@@ -66,14 +50,14 @@ class Ledger:
         found = self.open()
         if found is not None:
             return found
-        with _explained(self.uri):
+        with explained(self.uri):
             try:
                 return DeltaTable.create(
                     self.uri,
                     self.schema,
                     partition_by=list(self.partition_by),
                     configuration=dict(self.configuration),
-                    storage_options=_storage_options(),
+                    storage_options=storage_options(),
                     # Tried again after a lost race, a creation would become a second version.
                     commit_properties=CommitProperties(max_commit_retries=0),
                 )
@@ -86,13 +70,7 @@ class Ledger:
 
     def open(self, version: int | None = None) -> DeltaTable | None:
         """The table at a version or at its newest; None where there is no such table."""
-        with _explained(self.uri):
-            try:
-                return DeltaTable(self.uri, version=version, storage_options=_storage_options())
-            except TableNotFoundError as error:
-                if _is_denied(error):
-                    raise
-                return None
+        return opened(self.uri, version)
 
     def append(self, table: DeltaTable, rows: pa.Table, claims: Sequence[Claim]) -> None:
         """One commit with the rows, where every claim still stands; `table` then is that version.
@@ -104,7 +82,7 @@ class Ledger:
             if table.transaction_version(claim.id) != claim.seen:
                 raise _superseded(self.uri, claim)
         transactions = [Transaction(claim.id, claim.becomes) for claim in claims]
-        with _explained(self.uri):
+        with explained(self.uri):
             try:
                 write_deltalake(
                     table,
@@ -121,7 +99,7 @@ class Ledger:
     def rows(self, table: DeltaTable, **equal: object) -> list[dict[str, Any]]:
         """The rows whose columns have these values; for small tables."""
         filters = [(name, "=", value) for name, value in equal.items()]
-        with _explained(self.uri):
+        with explained(self.uri):
             return table.to_pyarrow_table(filters=filters or None).to_pylist()
 
 
@@ -130,29 +108,3 @@ def _superseded(uri: str, claim: Claim) -> Superseded:
         f"{uri}: another process has moved '{claim.id}' on from {claim.seen} while this one was "
         f"about to make it {claim.becomes}; nothing was committed, the next try sees the new state"
     )
-
-
-@contextmanager
-def _explained(uri: str) -> Iterator[None]:
-    """delta-rs's errors as ours, with the place and what to do."""
-    try:
-        yield
-    except (DeltaError, OSError) as error:
-        first_line = str(error).replace("\n", " ").strip()
-        if _is_denied(error):
-            raise Terminal(
-                f"the lake cannot be used at {uri}: {first_line}; make it a folder or store that "
-                "this process may write, or set another root (STRANDLINE_LAKE, or 'lake' in the "
-                "source's file)"
-            ) from error
-        raise Transient(f"Delta table {uri}: {first_line}") from error
-
-
-def _is_denied(error: Exception) -> bool:
-    return any(sign in str(error) for sign in _DENIED)
-
-
-def _storage_options() -> dict[str, str] | None:
-    """Options for an object store from the environment, as JSON; by default its usual variables."""
-    text = os.environ.get(STORAGE_VARIABLE)
-    return json.loads(text) if text else None

@@ -17,6 +17,7 @@ from strandline.lake import SourceLake
 from strandline.manifest import Manifest, OffsetRange
 from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline_airflow.ledger import Claim, Ledger
+from strandline_airflow.tables import rows
 
 _COUNTS = tuple(Counts.__dataclass_fields__)
 
@@ -94,6 +95,47 @@ class Publications:
             return ()
         return tuple(map(Published.from_row, self._ledger.rows(table, number=number)))
 
+    def runs(self, last: int) -> list[dict[str, Any]]:
+        """The last runs, the newest first: what their tables add up to, by number."""
+        return self._asked(
+            "SELECT number, min(planned_at) AS planned_at, min(landing_version) AS landing_version,"
+            " sum(landed) AS landed, sum(rows_written) AS rows_written,"
+            " sum(quarantined) AS quarantined, max(seconds) AS seconds, count(error) AS failed"
+            " FROM stored WHERE number > :after GROUP BY number ORDER BY number DESC",
+            last,
+        )
+
+    def marks(self, last: int) -> dict[str, dict[str, Any]]:
+        """By topic, of the last runs: the newest `good` one, the newest that `changed` its table.
+
+        `orphans` are the halves of moves without a partner that the latter counted.
+        """
+        found = self._asked(
+            "SELECT topic, max(number) FILTER (WHERE error IS NULL) AS good,"
+            " max(number) FILTER (WHERE changed) AS changed,"
+            " last_value(orphaned_moves ORDER BY number) FILTER (WHERE changed) AS orphans"
+            " FROM stored WHERE number > :after GROUP BY topic",
+            last,
+        )
+        return {row.pop("topic"): row for row in found}
+
+    def of(self, table: str, last: int) -> tuple[Published, ...]:
+        """What the last runs did to a table, the newest first; none where it had no news."""
+        found = self._asked(
+            'SELECT * FROM stored WHERE number > :after AND "table" = :table'
+            " AND (landed > 0 OR changed OR error IS NOT NULL) ORDER BY number DESC",
+            last,
+            table=table,
+        )
+        return tuple(map(Published.from_row, found))
+
+    def _asked(self, sql: str, last: int, **values: str) -> list[dict[str, Any]]:
+        table = self._ledger.open()
+        number = None if table is None else table.transaction_version(_ID)
+        if table is None or number is None:
+            return []
+        return rows(table, sql, after=number - last, **values)
+
     def applied(self) -> dict[tuple[str, int], int]:
         """The next offset to apply, by topic id and partition."""
         return {
@@ -117,9 +159,9 @@ class Publications:
                 f"run {manifest.number} of {manifest.source} cannot be published: the last "
                 f"published one is {seen or 0}"
             )
-        rows = [row.to_row() for row in published(manifest, receipt, self.last())]
+        news = [row.to_row() for row in published(manifest, receipt, self.last())]
         claim = Claim(_ID, seen, manifest.number)
-        self._ledger.append(table, pa.Table.from_pylist(rows, PUBLICATIONS), [claim])
+        self._ledger.append(table, pa.Table.from_pylist(news, PUBLICATIONS), [claim])
         return True
 
 
@@ -127,15 +169,15 @@ def published(
     manifest: Manifest, receipt: Receipt, before: Iterable[Published]
 ) -> tuple[Published, ...]:
     """The rows of a run: what it did to its tables, and the others as they were `before`."""
-    rows = {row.topic: _carried(row, manifest) for row in before}
+    carried = {row.topic: _carried(row, manifest) for row in before}
     receipts = {one.table: one for one in receipt.tables}
     for cut in manifest.tables:
-        old = rows.get(cut.topic) or _first(manifest, cut.table, cut.topic)
-        rows[cut.topic] = _applied(old, receipts.get(cut.table), cut.ranges)
+        old = carried.get(cut.topic) or _first(manifest, cut.table, cut.topic)
+        carried[cut.topic] = _applied(old, receipts.get(cut.table), cut.ranges)
     for offsets in manifest.control:
-        old = rows.get(offsets.topic) or _first(manifest, None, offsets.topic)
-        rows[offsets.topic] = replace(old, applied=_advanced(old.applied, [offsets]))
-    return tuple(rows[topic] for topic in sorted(rows))
+        old = carried.get(offsets.topic) or _first(manifest, None, offsets.topic)
+        carried[offsets.topic] = replace(old, applied=_advanced(old.applied, [offsets]))
+    return tuple(carried[topic] for topic in sorted(carried))
 
 
 def _first(manifest: Manifest, table: str | None, topic: str) -> Published:

@@ -7,11 +7,14 @@ import airflow_stage
 import pytest
 from strandline_airflow.kafka import KafkaSegments
 from strandline_airflow.landing import LandingZone
+from strandline_airflow.manifests import Manifests
+from strandline_airflow.publications import Publications
 
 from examples.embedded_kafka import EmbeddedKafka
 from strandline import source as source_file
 from strandline.lake import SourceLake
 from strandline.record import Coordinates, Record
+from strandline.segment import Landed, Segment
 
 PREFIX = "shop"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -101,3 +104,32 @@ def records(record):
         return [record(number, value=f"{number}".encode(), **fields) for number in range(count)]
 
     return build
+
+
+@pytest.fixture
+def manifests(lake):
+    return Manifests(lake)
+
+
+@pytest.fixture
+def publications(lake):
+    return Publications(lake)
+
+
+@pytest.fixture
+def arrive(connected, kafka, zone, record):
+    """Lets so many more records of a topic arrive in Kafka and lands them."""
+    reached = {}
+
+    def arrive(topic, count):
+        if topic not in reached:
+            connected.create_topic(topic)
+        start = reached.get(topic, 0)
+        reached[topic] = start + count
+        connected.replay([record(topic=topic)] * count)
+        topic_id = kafka.topic_ids([topic])[topic]
+        zone.register([Landed(topic, topic_id, 0, 0, 0)])
+        zone.land(kafka, [Segment(topic, topic_id, 0, start, start + count)], NOON.date(), 1 << 20)
+        return topic_id
+
+    return arrive

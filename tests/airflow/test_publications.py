@@ -1,52 +1,19 @@
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
 from strandline_airflow.ledger import Superseded
 from strandline_airflow.manifests import Manifests
-from strandline_airflow.publications import Publications
 from strandline_airflow.runs import read_manifest, read_receipt, write_manifest
 
 from strandline.errors import Terminal, Transient
 from strandline.manifest import OffsetRange, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline.segment import Landed, Segment
 
 ORDERS, ITEMS, CONTROL = "shop.orders", "shop.items", "shop.transaction"
-TODAY = date(2026, 11, 20)
 AT_NOON = "2026-11-20T12:00:00.000000+00:00"
 LATER = "2026-11-20T13:00:00.000000+00:00"
-
-
-@pytest.fixture
-def manifests(lake):
-    return Manifests(lake)
-
-
-@pytest.fixture
-def publications(lake):
-    return Publications(lake)
-
-
-@pytest.fixture
-def arrive(connected, kafka, zone, record):
-    """Lets so many more records of a topic arrive in Kafka and lands them."""
-    reached = {}
-
-    def arrive(topic, count):
-        if topic not in reached:
-            connected.create_topic(topic)
-        start = reached.get(topic, 0)
-        reached[topic] = start + count
-        connected.replay([record(topic=topic)] * count)
-        topic_id = kafka.topic_ids([topic])[topic]
-        zone.register([Landed(topic, topic_id, 0, 0, 0)])
-        zone.land(kafka, [Segment(topic, topic_id, 0, start, start + count)], TODAY, 1 << 20)
-        return topic_id
-
-    return arrive
 
 
 def receipt_of(manifest, **errors):

@@ -1,0 +1,285 @@
+"""How a source stands, read from what its runs leave behind: Delta logs and small tables.
+
+Costs what the last runs did, not what is stored: no history and no payload is read. What a version
+of a table holds never changes, so it is kept for the next look.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+from strandline import notification
+from strandline.change import Control
+from strandline.errors import StrandlineError
+from strandline.interpreter.decode import Decoder
+from strandline.lake import SourceLake
+from strandline.record import Coordinates, Record
+from strandline.segment import Gap, Landed, Watermarks
+from strandline.source import Source
+from strandline.standing import Loss, Run, SourceStanding, TableStanding
+from strandline_airflow import tables
+from strandline_airflow.kafka import KafkaSegments
+from strandline_airflow.landing import LandingZone
+from strandline_airflow.publications import Publications, Published
+
+RUNS = 300  # that are looked back on; a day of them where data lands every five minutes
+_COMMITS = 2_000  # of the landing log that are read to find when something landed
+
+Place = tuple[str, int]  # topic id and partition
+
+
+def standing(source: Source, *, ask_kafka: bool = False) -> SourceStanding:
+    """How the source stands, by its lake and, where asked to, by Kafka."""
+    watermarks, silent = _asked(source) if ask_kafka else (None, None)
+    reading = _Reading.of(source, watermarks)
+    return SourceStanding(
+        source=source.name,
+        tolerance=source.default_tolerance,
+        tables=reading.tables(),
+        runs=tuple(map(_run, reading.runs)),
+        landed_at=reading.zone.landed_at(),
+        silent=silent,
+    )
+
+
+def runs_of(source: Source, table: str) -> tuple[Published, ...]:
+    """What the last runs did to a table, the newest first; none where it had no news."""
+    return Publications(SourceLake(source.lake, source.name)).of(table, RUNS)
+
+
+def _asked(source: Source) -> tuple[Sequence[Watermarks] | None, str | None]:
+    """The watermarks of the source, or why there are none."""
+    try:
+        with KafkaSegments(source.kafka_connection, group=f"strandline.{source.name}") as kafka:
+            return kafka.barrier(source.owns).watermarks, None
+    except StrandlineError as error:
+        return None, str(error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What was read of a source.
+
+    By topic: how far it is landed, its row of the last publication, its marks in the runs looked
+    back on, its losses, and where Kafka ends. By table: what is in quarantine.
+    """
+
+    source: Source
+    zone: LandingZone
+    runs: Sequence[Mapping[str, Any]]
+    landed: Mapping[str, Sequence[Landed]]
+    published: Mapping[str, Published]
+    marks: Mapping[str, Mapping[str, Any]]
+    losses: Mapping[str, Sequence[Loss]]
+    quarantined: Mapping[str, Mapping[str, int]]
+    ends: Mapping[str, Mapping[Place, int]] | None
+
+    @staticmethod
+    def of(source: Source, watermarks: Iterable[Watermarks] | None) -> "_Reading":
+        lake = SourceLake(source.lake, source.name)
+        zone, publications = LandingZone(lake), Publications(lake)
+        # Published first: what is published meanwhile looks as if it were waiting, not as if lost.
+        published = {row.topic: row for row in publications.last()}
+        runs, marks = publications.runs(RUNS), publications.marks(RUNS)
+        landed: defaultdict[str, list[Landed]] = defaultdict(list)
+        for one in zone.landed():
+            landed[one.topic].append(one)
+        return _Reading(
+            source=source,
+            zone=zone,
+            runs=runs,
+            landed=dict(landed),
+            published=published,
+            marks=marks,
+            losses=_losses(lake),
+            quarantined=_quarantined(lake.quarantine),
+            ends=None if watermarks is None else _ends(watermarks),
+        )
+
+    def tables(self) -> tuple[TableStanding, ...]:
+        topics = {*self.landed, *self.published, *(self.ends or ())}
+        own = [topic for topic in topics if not self.source.is_control(topic)]
+        missing = {topic: found for topic in own if (found := self._missing(topic))}
+        times = self._landing_times(missing)
+        stands = (self._table(topic, missing.get(topic, {}), times) for topic in own)
+        return tuple(sorted(stands, key=lambda each: each.table))
+
+    def _missing(self, topic: str) -> dict[Place, int]:
+        """How far the partitions are applied that have more landed."""
+        row = self.published.get(topic)
+        applied = _applied(row) if row else {}
+        return {
+            (one.topic_id, one.partition): start
+            for one in self.landed.get(topic, ())
+            if (start := applied.get((one.topic_id, one.partition), one.first_offset))
+            < one.next_offset
+        }
+
+    def _table(
+        self, topic: str, missing: Mapping[Place, int], times: Mapping[Place, datetime]
+    ) -> TableStanding:
+        name, landed = self.source.table_name(topic), self.landed.get(topic, ())
+        reached = {(one.topic_id, one.partition): one.next_offset for one in landed}
+        ends = None if self.ends is None else self.ends.get(topic, {})
+        bare = TableStanding(
+            table=name,
+            topic=topic,
+            tolerance=self.source.tolerance(topic),
+            landed=sum(reached[place] - start for place, start in missing.items()),
+            since=min((times[place] for place in missing if place in times), default=None),
+            landed_to=sum(reached.values()),
+            unlanded=None if ends is None else _beyond(ends, reached),
+            losses=tuple(self.losses.get(topic, ())),
+            quarantined=self.quarantined.get(name, {}),
+        )
+        row = self.published.get(topic)
+        return self._published(bare, row) if row else bare
+
+    def _published(self, bare: TableStanding, row: Published) -> TableStanding:
+        return replace(
+            bare,
+            run=row.number,
+            planned_at=_time(row.planned_at),
+            history_version=row.history_version,
+            history_rows=row.counts.history_rows,
+            current_rows=row.counts.current_rows,
+            held=row.error,
+            held_since=self._held_since(row) if row.error else None,
+            orphans=self.marks.get(row.topic, {}).get("orphans") or 0,
+        )
+
+    def _held_since(self, row: Published) -> datetime:
+        """When the run was planned that followed the last one which could apply the topic."""
+        good = self.marks.get(row.topic, {}).get("good") or 0
+        failed = (run["planned_at"] for run in reversed(self.runs) if run["number"] > good)
+        return _time(next(failed, row.planned_at))
+
+    def _covered(self, topic: str) -> int:
+        """A version of the landing table, all of whose records of the topic are published."""
+        good = self.marks.get(topic, {}).get("good") or 0
+        return next((run["landing_version"] for run in self.runs if run["number"] <= good), 0)
+
+    def _landing_times(self, missing: Mapping[str, Mapping[Place, int]]) -> dict[Place, datetime]:
+        """When the oldest of what is missing had landed, by partition."""
+        if not missing:
+            return {}
+        lake = SourceLake(self.source.lake, self.source.name)
+        first = min(map(self._covered, missing)) + 1
+        wanted = {place: start for found in missing.values() for place, start in found.items()}
+        return _landing_times(lake.landing, range(first, (self.zone.version() or 0) + 1), wanted)
+
+
+def _landing_times(
+    uri: str, versions: Sequence[int], wanted: Mapping[Place, int]
+) -> dict[Place, datetime]:
+    """When each partition was landed beyond its offset, by these commits of the log."""
+    left = dict(wanted)
+    times: dict[Place, datetime] = {}
+    moment = None
+    for version in versions[:_COMMITS]:
+        commit = _commit(uri, version)
+        if commit is None:
+            continue  # the log forgets: of what is left it has a later word
+        moment, reached = commit
+        for place in [place for place in left if reached.get(place, -1) > left[place]]:
+            times[place] = moment
+            del left[place]
+        if not left:
+            break
+    # Of what was not found it is known that it came after the last commit that was read.
+    return times | (dict.fromkeys(left, moment) if moment else {})
+
+
+@lru_cache(maxsize=4_096)
+def _commit(uri: str, version: int) -> tuple[datetime, Mapping[Place, int]] | None:
+    """The time of a commit and the next offsets that it wrote; None where the log has it no more.
+
+    A version that is still to come would be None as well, and must not be asked for.
+    """
+    text = tables.log_file(uri, version)
+    if text is None:
+        return None
+    actions = [json.loads(line) for line in text.splitlines() if line]
+    transactions = [action["txn"] for action in actions if "txn" in action]
+    (info,) = (action["commitInfo"] for action in actions if "commitInfo" in action)
+    reached = {_place(each["appId"]): int(each["version"]) for each in transactions}
+    return datetime.fromtimestamp(info["timestamp"] / 1000, UTC), reached
+
+
+def _place(identity: str) -> Place:
+    topic_id, _, partition = identity.rpartition("/")
+    return topic_id, int(partition)
+
+
+def _quarantined(uri: str) -> Mapping[str, Mapping[str, int]]:
+    table = tables.opened(uri)
+    return {} if table is None else _counted(uri, str(table.metadata().id), table.version())
+
+
+@lru_cache(maxsize=64)
+def _counted(uri: str, _identity: str, version: int) -> Mapping[str, Mapping[str, int]]:
+    """Records in quarantine by table and reason; a table made anew has another identity."""
+    table = tables.opened(uri, version)
+    sql = 'SELECT "table", reason, count(*) AS records FROM stored GROUP BY 1, 2 ORDER BY 1, 2'
+    found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for row in [] if table is None else tables.rows(table, sql):
+        found[row["table"]][row["reason"]] = row["records"]
+    return dict(found)
+
+
+def _losses(lake: SourceLake) -> Mapping[str, Sequence[Loss]]:
+    """The gaps that no complete snapshot has healed since, by topic."""
+    table = tables.opened(lake.gaps)
+    rows = [] if table is None else tables.rows(table, "SELECT * FROM stored ORDER BY seen_at")
+    healed = _snapshot_started(lake.control) if rows else None
+    found: defaultdict[str, list[Loss]] = defaultdict(list)
+    for row in rows:
+        seen_at = row.pop("seen_at")
+        if healed is None or seen_at > healed:
+            found[row["topic"]].append(Loss(Gap(**row), seen_at))
+    return dict(found)
+
+
+def _snapshot_started(uri: str) -> datetime | None:
+    """When the last snapshot that was completed had begun."""
+    table = tables.opened(uri)
+    notices = []
+    for row in [] if table is None else tables.rows(table, "SELECT value FROM stored"):
+        outcome = Decoder().decode(Record(Coordinates("", 0, 0), 0, None, row["value"]))
+        if isinstance(outcome, Control):
+            notices.append(notification.notice(outcome.payload))
+    done = notification.completed(each for each in notices if each is not None)
+    started = max((each.started for each in done), default=None)
+    return None if started is None else datetime.fromtimestamp(started / 1000, UTC)
+
+
+def _run(row: Mapping[str, Any]) -> Run:
+    named = {name: row[name] for name in Run.__dataclass_fields__ if name != "planned_at"}
+    return Run(planned_at=_time(row["planned_at"]), **named)
+
+
+def _ends(watermarks: Iterable[Watermarks]) -> dict[str, dict[Place, int]]:
+    found: defaultdict[str, dict[Place, int]] = defaultdict(dict)
+    for mark in watermarks:
+        found[mark.topic][mark.topic_id, mark.partition] = mark.end
+    return dict(found)
+
+
+def _beyond(ends: Mapping[Place, int], reached: Mapping[Place, int]) -> int:
+    return sum(max(end - reached.get(place, 0), 0) for place, end in ends.items())
+
+
+def _applied(row: Published) -> dict[Place, int]:
+    return {
+        (topic_id, partition): offset
+        for topic_id, offsets in row.applied.items()
+        for partition, offset in offsets.items()
+    }
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)

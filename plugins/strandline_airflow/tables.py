@@ -1,0 +1,101 @@
+"""Delta tables read without Spark, and what goes wrong with them in words.
+
+Queries go through delta-rs's engine: it reads deletion vectors, and no column that is not asked
+for. A query is a constant text; what people say gets into it as a bound value.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.fs import DeltaStorageHandler
+from pyarrow.fs import PyFileSystem
+
+from strandline.errors import Terminal, Transient
+
+STORAGE_VARIABLE = "STRANDLINE_STORAGE_OPTIONS"
+
+Value = str | int | Sequence[str]
+
+_NAME = re.compile(r":([a-z_]+)")
+
+# What a file system or an object store says where the same call cannot succeed later.
+_DENIED = (
+    "Could not create local directory",
+    "Not a directory",
+    "Permission denied",
+    "Read-only file system",
+    "AccessDenied",
+    "Forbidden",
+    "Unauthorized",
+    "Unknown scheme",
+)
+
+
+def opened(uri: str, version: int | None = None) -> DeltaTable | None:
+    """The table at a version or at its newest; None where there is no such table."""
+    with explained(uri):
+        try:
+            return DeltaTable(uri, version=version, storage_options=storage_options())
+        except TableNotFoundError as error:
+            if _is_denied(error):
+                raise
+            return None
+
+
+def rows(table: DeltaTable, sql: str, /, **values: Value) -> list[dict[str, Any]]:
+    """The rows of a query, which knows the table as `stored` and each value by `:name`."""
+    bound = _NAME.sub(lambda found: _literal(values[found[1]]), sql)
+    with explained(table.table_uri):
+        found = QueryBuilder().register("stored", table).execute(bound)
+        return pa.table(found.read_all()).to_pylist()
+
+
+def _literal(value: Value) -> str:
+    """A value as SQL has it; the engine knows no other escape in a text than the doubled quote."""
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(value) if isinstance(value, int) else f"({', '.join(map(_literal, value))})"
+
+
+def log_file(uri: str, version: int) -> str | None:
+    """One commit of a table's log as JSON lines; None where the log has it no more."""
+    files = PyFileSystem(DeltaStorageHandler(uri, storage_options()))
+    with explained(uri):
+        try:
+            with files.open_input_file(f"_delta_log/{version:020d}.json") as file:
+                return str(file.read(), "utf-8")
+        except FileNotFoundError:
+            return None
+
+
+@contextmanager
+def explained(uri: str) -> Iterator[None]:
+    """delta-rs's errors as ours, with the place and what to do."""
+    try:
+        yield
+    except (DeltaError, OSError) as error:
+        first_line = str(error).replace("\n", " ").strip()
+        if _is_denied(error):
+            raise Terminal(
+                f"the lake cannot be used at {uri}: {first_line}; make it a folder or store that "
+                "this process may write, or set another root (STRANDLINE_LAKE, or 'lake' in the "
+                "source's file)"
+            ) from error
+        raise Transient(f"Delta table {uri}: {first_line}") from error
+
+
+def _is_denied(error: Exception) -> bool:
+    return any(sign in str(error) for sign in _DENIED)
+
+
+def storage_options() -> dict[str, str] | None:
+    """Options for an object store from the environment, as JSON; by default its usual variables."""
+    text = os.environ.get(STORAGE_VARIABLE)
+    return json.loads(text) if text else None

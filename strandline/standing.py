@@ -1,0 +1,103 @@
+"""How a source and its tables stand at one moment: what waits, what is held, what was lost.
+
+Facts only, as they can be read from what runs leave behind; `strandline.watch` judges them.
+Offsets count Kafka's numbers, holes of aborted transactions included.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from strandline.segment import Gap
+from strandline.source import Tolerance
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A gap, and when it was seen."""
+
+    gap: Gap
+    seen_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TableStanding:
+    """One table.
+
+    `run` is the last published one that knows it (0: none yet), planned at `planned_at`. `landed`
+    counts offsets that are landed and not published, of which the oldest landed at `since`.
+    `unlanded` counts those that Kafka has beyond `landed_to`, the sum of its partitions' next
+    offsets; it is None where Kafka was not asked. `held` says why the table was not applied, since
+    the run planned at `held_since`. `orphans` are the halves of key moves without a partner that
+    the last run which changed the table counted.
+    """
+
+    table: str
+    topic: str
+    tolerance: Tolerance
+    run: int = 0
+    planned_at: datetime | None = None
+    history_version: int = -1
+    history_rows: int = 0
+    current_rows: int = 0
+    landed: int = 0
+    since: datetime | None = None
+    landed_to: int = 0
+    unlanded: int | None = None
+    held: str | None = None
+    held_since: datetime | None = None
+    losses: tuple[Loss, ...] = ()
+    quarantined: Mapping[str, int] = field(default_factory=dict)
+    orphans: int = 0
+
+    @property
+    def in_quarantine(self) -> int:
+        """Records of the table that could not be read, for whatever reason."""
+        return sum(self.quarantined.values())
+
+    def waited(self, instant: datetime) -> timedelta:
+        """How long the oldest landed change waits to be published; none where none does."""
+        return timedelta() if self.since is None else max(instant - self.since, timedelta())
+
+    def overdue(self, instant: datetime) -> bool:
+        """True where it waits longer than it may."""
+        return self.waited(instant) > self.tolerance.freshness
+
+    def troubled(self, instant: datetime) -> bool:
+        """True where somebody should look."""
+        return bool(
+            self.held
+            or self.losses
+            or self.orphans
+            or self.overdue(instant)
+            or self.in_quarantine > self.tolerance.quarantine
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A published compaction run: `seconds` is the longest of its tables, done side by side."""
+
+    number: int
+    planned_at: datetime
+    landed: int
+    rows_written: int
+    quarantined: int
+    seconds: float
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStanding:
+    """A source and its tables, by name.
+
+    `runs` are the last published ones, the newest first; `landed_at` is when something was landed
+    last. `silent` says why Kafka could not be asked.
+    """
+
+    source: str
+    tolerance: Tolerance
+    tables: tuple[TableStanding, ...]
+    runs: tuple[Run, ...] = ()
+    landed_at: datetime | None = None
+    silent: str | None = None

@@ -1,0 +1,193 @@
+"""How a source stands, from a lake that the real landing and publishing have written."""
+
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+from strandline_airflow import catalogue
+
+from strandline import source as source_file
+from strandline.receipt import Counts, Receipt, TableReceipt
+from strandline.segment import Gap
+
+ORDERS, ITEMS = "shop.orders", "shop.items"
+AT_NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def publish(source, manifests, publications):
+    """Plans and publishes a run; tables take what is said of them, or are applied."""
+
+    def publish(planned_at=AT_NOON, **said):
+        manifest = manifests.next(source, planned_at.isoformat())
+        tables = (applied(cut, **said.get(cut.table, {})) for cut in manifest.tables)
+        publications.publish(manifest, Receipt(manifest.source, manifest.number, tuple(tables)))
+
+    return publish
+
+
+def applied(cut, **fields):
+    count = sum(offsets.end - offsets.start for offsets in cut.ranges)
+    counts = Counts(landed=count, changes=count, rows_written=count, history_rows=9, current_rows=4)
+    changed = "error" not in fields
+    return TableReceipt(
+        cut.table, cut.topic, **{"counts": counts, "changed": changed, "seconds": 1.5, **fields}
+    )
+
+
+@pytest.fixture
+def quarantine(lake):
+    """Puts records into quarantine, as the engine does."""
+
+    def put(table, *reasons):
+        rows = {"table": [table] * len(reasons), "reason": list(reasons)}
+        write_deltalake(lake.quarantine, pa.table(rows), mode="append")
+
+    return put
+
+
+def stand(source, **asked):
+    return {each.table: each for each in catalogue.standing(source, **asked).tables}
+
+
+def test_a_source_that_never_ran_has_no_tables_and_no_runs(source):
+    found = catalogue.standing(source)
+    assert (found.tables, found.runs, found.landed_at) == ((), (), None)
+
+
+def test_what_is_landed_and_not_published_waits_since_it_landed(source, arrive, zone):
+    arrive(ORDERS, 3)
+    first = zone.landed_at()
+    arrive(ITEMS, 1)
+    arrive(ORDERS, 2)
+    orders = stand(source)["orders"]
+    assert (orders.landed, orders.since, orders.run) == (5, first, 0)
+
+
+def test_of_what_is_published_nothing_waits(source, arrive, publish):
+    arrive(ORDERS, 3)
+    publish()
+    orders = stand(source)["orders"]
+    assert (orders.landed, orders.since) == (0, None)
+    assert (orders.run, orders.planned_at) == (1, AT_NOON)
+    assert (orders.history_rows, orders.current_rows) == (9, 4)
+
+
+def test_what_landed_after_the_run_waits_since_then(source, arrive, publish, zone):
+    arrive(ORDERS, 3)
+    publish()
+    arrive(ITEMS, 1)
+    arrive(ORDERS, 2)
+    second = zone.landed_at()
+    arrive(ORDERS, 4)
+    orders = stand(source)["orders"]
+    assert (orders.landed, orders.since) == (6, second)
+
+
+def test_a_table_that_failed_is_held_since_its_first_failed_run(source, arrive, publish, zone):
+    arrive(ORDERS, 3)
+    publish()
+    arrive(ORDERS, 2)
+    landed_at = zone.landed_at()
+    publish(AT_NOON + HOUR, orders={"error": "column x: no int"})
+    arrive(ITEMS, 1)
+    publish(AT_NOON + 2 * HOUR, orders={"error": "column x: still no int"})
+    orders = stand(source)["orders"]
+    assert (orders.held, orders.held_since) == ("column x: still no int", AT_NOON + HOUR)
+    assert (orders.landed, orders.since) == (2, landed_at)
+    assert stand(source)["items"].held is None
+
+
+def test_runs_are_told_with_what_their_tables_add_up_to(source, arrive, publish):
+    arrive(ORDERS, 3)
+    arrive(ITEMS, 2)
+    publish(items={"seconds": 7.0})
+    arrive(ORDERS, 1)
+    publish(AT_NOON + HOUR, orders={"error": "no"})
+    second, first = catalogue.standing(source).runs
+    assert (first.number, first.landed, first.seconds, first.failed) == (1, 5, 7.0, 0)
+    assert (second.number, second.landed, second.failed) == (2, 0, 1)
+
+
+def test_records_in_quarantine_are_counted_by_table_and_reason(source, arrive, quarantine):
+    arrive(ORDERS, 1)
+    quarantine("orders", "not_json", "not_json", "no_key")
+    quarantine("items", "no_key")
+    assert stand(source)["orders"].quarantined == {"no_key": 1, "not_json": 2}
+    quarantine("orders", "no_key")
+    assert stand(source)["orders"].in_quarantine == 4
+
+
+def test_a_gap_is_told_until_a_snapshot_that_began_after_it_is_complete(source, arrive, zone, lake):
+    topic_id = arrive(ORDERS, 1)
+    gap = Gap(ORDERS, topic_id, 0, 1, 9)
+    zone.record_gaps([gap], AT_NOON)
+    assert [loss.gap for loss in stand(source)["orders"].losses] == [gap]
+    notices(lake, ("STARTED", AT_NOON - HOUR), ("COMPLETED", AT_NOON + HOUR))
+    assert stand(source)["orders"].losses
+    notices(lake, ("STARTED", AT_NOON + 2 * HOUR), ("COMPLETED", AT_NOON + 3 * HOUR))
+    assert stand(source)["orders"].losses == ()
+
+
+def notices(lake, *told):
+    values = [
+        f'{{"aggregate_type": "Initial Snapshot", "type": "{kind}", "id": "1", '
+        f'"additional_data": {{}}, "timestamp": {int(at.timestamp() * 1000)}}}'
+        for kind, at in told
+    ]
+    rows = pa.table({"value": [value.encode() for value in values]})
+    write_deltalake(lake.control, rows, mode="append")
+
+
+def test_the_halves_that_the_last_change_left_are_told(source, arrive, publish):
+    arrive(ORDERS, 1)
+    publish(orders={"orphaned_moves": 2})
+    arrive(ITEMS, 1)
+    publish(AT_NOON + HOUR)
+    assert stand(source)["orders"].orphans == 2
+    arrive(ORDERS, 1)
+    publish(AT_NOON + 2 * HOUR)
+    assert stand(source)["orders"].orphans == 0
+
+
+def test_kafka_tells_what_is_not_landed_yet_of_new_topics_too(
+    source, arrive, connected, record, zone
+):
+    arrive(ORDERS, 3)
+    connected.replay([record(topic=ORDERS)] * 4)
+    connected.create_topic(ITEMS)
+    connected.replay([record(topic=ITEMS)] * 2)
+    found = stand(source, ask_kafka=True)
+    assert (found["orders"].unlanded, found["orders"].landed_to) == (4, 3)
+    assert (found["items"].unlanded, found["items"].landed) == (2, 0)
+    assert zone.version() == 1  # looking writes nothing
+
+
+def test_where_kafka_cannot_be_asked_the_standing_says_why_and_the_rest(source, zone, monkeypatch):
+    zone.ensure()
+    monkeypatch.delenv("AIRFLOW_CONN_KAFKA_SHOP", raising=False)
+    found = catalogue.standing(source, ask_kafka=True)
+    assert "no Airflow connection 'kafka_shop'" in found.silent
+
+
+def test_a_table_has_the_tolerance_of_its_section(source_path, arrive):
+    arrive(ORDERS, 1)
+    arrive(ITEMS, 1)
+    text = f'freshness = "3h"\n{source_path.read_text()}'
+    source_path.write_text(f'{text}[[table]]\ntopic = "{ORDERS}"\nfreshness = "5m"\n')
+    found = catalogue.standing(source_file.load(source_path)).tables
+    assert [each.tolerance.freshness for each in found] == [3 * HOUR, HOUR / 12]
+
+
+def test_the_runs_of_a_table_are_those_that_had_something_of_it(source, arrive, publish):
+    arrive(ORDERS, 1)
+    publish()
+    arrive(ITEMS, 1)
+    publish(AT_NOON + HOUR)
+    arrive(ORDERS, 2)
+    publish(AT_NOON + 2 * HOUR, orders={"error": "no"})
+    found = catalogue.runs_of(source, "orders")
+    assert [(row.number, row.error) for row in found] == [(3, "no"), (1, None)]
+    assert catalogue.runs_of(source, "o'; DROP TABLE stored") == ()
