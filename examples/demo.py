@@ -28,9 +28,9 @@ from examples.report import Chapter, Story, render
 from examples.snippets import SNIPPETS, snippet
 from examples.stage import PROJECT, Stage, brokers
 from examples.tally import tally
-from examples.timeline import related, timeline
 from examples.truth import compare
 from strandline.receipt import Receipt
+from strandline.timeline import related, timeline
 
 STATE = PROJECT / ".strandline" / "demo"
 _SPARK_TASK = "compact"

@@ -6,13 +6,16 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from examples.drawing import draw
 from examples.tally import TableTally
-from examples.timeline import Opened, Timeline
 from examples.truth import Agreement
 from strandline.interpreter import total
+from strandline.picture import draw
+from strandline.timeline import Opened, Timeline
 
 _TEMPLATE = "report.html.j2"
+_HERE = Path(__file__).parent
+# How a timeline is drawn is shared with the page in Airflow.
+_TEMPLATES = (_HERE, _HERE.parent / "plugins" / "strandline_airflow" / "templates")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Chapter:
 def render(chapters: Iterable[Chapter], facts: Iterable[str] = ()) -> str:
     """The report as HTML. Row values are escaped: the template engine does it to every value."""
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from rich.table import Table
 from rich.text import Text
 
-from examples.drawing import news_of
 from examples.tally import TableTally
-from examples.timeline import Bar, Opened, Timeline
 from strandline.interpreter import total
+from strandline.picture import news_of
 from strandline.receipt import Counts
+from strandline.timeline import Bar, Opened, Timeline
 
 _STYLES = {
     Opened.SNAPSHOT: "bright_black",

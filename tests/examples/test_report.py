@@ -6,9 +6,9 @@ import pytest
 
 from examples.report import Chapter, Story, render
 from examples.tally import tally
-from examples.timeline import timeline
 from examples.truth import Agreement, Disagreement
 from strandline.receipt import Counts, Receipt, TableReceipt
+from strandline.timeline import timeline
 
 KEY = ("code",)
 

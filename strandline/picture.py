@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from examples.timeline import Bar, Move, Opened, Timeline
+from strandline.timeline import Bar, Move, Opened, Row, Timeline
 
 _WIDTH = 1118  # what a drawing fills where its columns allow it
 _STEP = (15, 360)  # the least and the greatest width of a column
@@ -48,6 +48,7 @@ class Shape:
     closed_by: str | None
     text: str
     hints: tuple[str, ...]
+    row: Row
 
     @property
     def right(self) -> float:
@@ -151,6 +152,7 @@ def _shape(bar: Bar, timeline: Timeline, page: _Page) -> Shape:
         closed_by=bar.closed_by,
         text=_cut(news_of(bar), width - (12 if bar.closed_by else 24)),
         hints=tuple(_hints(bar, timeline)),
+        row=bar.row,
     )
 
 

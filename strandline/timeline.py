@@ -2,7 +2,7 @@
 
 The axis counts events, it does not measure time: a workload does in a millisecond what it then
 does not do for an hour, and order is `_seq`, never a clock. Each column of the axis keeps the time
-at which it happened as a label. What is drawn here is data; `report` makes pictures of it.
+at which it happened as a label. What is drawn here is data; `strandline.picture` lays it out.
 """
 
 import json
