@@ -5,6 +5,7 @@ What is not there is a `SpecError` of one line that says what there is, the clos
 
 import difflib
 import json
+import re
 from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Any
@@ -14,6 +15,7 @@ from strandline.errors import SpecError, UndecodableError
 from strandline.interpreter.decode import Decoded, Decoder
 from strandline.printable import clipped, printable
 from strandline.record import Coordinates, Record
+from strandline.values import compact
 
 _SHOWN = 4
 _WIDTH = 80  # cells of one name in an error
@@ -48,6 +50,34 @@ def key(wanted: str, keys: Collection[str], decoder: Decoder) -> str:
     if found is not None:
         return found
     raise SpecError(_no_key(wanted, given, keys))
+
+
+def like(wanted: str, sample: str) -> str:
+    """The canonical key that is meant where the canonical keys of a table look like `sample`.
+
+    As JSON in any spelling, or a bare value. Raises `SpecError` that says what a key is made of.
+    """
+    cells, given = json.loads(sample), _given(wanted)
+    if not isinstance(given, dict) and len(cells) == 1:
+        given = dict.fromkeys(cells, given)
+    if not isinstance(given, dict) or given.keys() != cells.keys():
+        made = ", ".join(map(_shown, cells))
+        raise SpecError(f"the key is made of {made}; write it as {_shown(sample)}")
+    return compact({name: _as(given[name], cell) for name, cell in cells.items()})
+
+
+def _as(given: object, cell: object) -> object:
+    """A value as a key has it whose values are of the kind of `cell`."""
+    if given is None or isinstance(cell, bool):
+        return given if given is None else _spelling(given).lower() == "true"
+    text = _spelling(given)
+    number = isinstance(cell, int) and re.fullmatch(r"-?\d{1,40}", text)
+    return int(text) if number else text
+
+
+def nearest(wanted: str, names: Collection[str]) -> str:
+    """What there is, the closest to what was wanted first."""
+    return _choice(_closest(wanted, names), names) if names else "there are none yet"
 
 
 def _as_sent(wanted: str, decoder: Decoder) -> str:

@@ -21,7 +21,7 @@ from strandline.errors import Terminal, Transient
 
 STORAGE_VARIABLE = "STRANDLINE_STORAGE_OPTIONS"
 
-Value = str | int | Sequence[str]
+Value = str | int | Sequence[str | int]
 
 _NAME = re.compile(r":([a-z_]+)")
 

@@ -4,7 +4,9 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 
 import airflow_stage
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from strandline_airflow.kafka import KafkaSegments
 from strandline_airflow.landing import LandingZone
 from strandline_airflow.manifests import Manifests
@@ -13,6 +15,7 @@ from strandline_airflow.publications import Publications
 from examples.embedded_kafka import EmbeddedKafka
 from strandline import source as source_file
 from strandline.lake import SourceLake
+from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline.record import Coordinates, Record
 from strandline.segment import Landed, Segment
 
@@ -133,3 +136,42 @@ def arrive(connected, kafka, zone, record):
         return topic_id
 
     return arrive
+
+
+@pytest.fixture
+def publish(source, manifests, publications):
+    """Plans and publishes a run; tables take what is said of them, or are applied."""
+
+    def publish(planned_at=NOON, **said):
+        manifest = manifests.next(source, planned_at.isoformat())
+        tables = (applied(cut, **said.get(cut.table, {})) for cut in manifest.tables)
+        publications.publish(manifest, Receipt(manifest.source, manifest.number, tuple(tables)))
+
+    return publish
+
+
+def applied(cut, **fields):
+    count = sum(offsets.end - offsets.start for offsets in cut.ranges)
+    counts = Counts(landed=count, changes=count, rows_written=count, history_rows=9, current_rows=4)
+    changed = "error" not in fields
+    return TableReceipt(
+        cut.table, cut.topic, **{"counts": counts, "changed": changed, "seconds": 1.5, **fields}
+    )
+
+
+@pytest.fixture
+def quarantine(lake):
+    """Puts records into quarantine, as the engine does."""
+
+    def put(table, *reasons, value=b"not json", run=1):
+        rows = [
+            {
+                "table": table, "topic": f"shop.{table}", "topic_id": "id", "partition": 0,
+                "offset": offset, "key": b'{"id":1}', "value": value, "record_key": '{"id":1}',
+                "reason": reason, "detail": "where and why", "run": run,
+            }
+            for offset, reason in enumerate(reasons)
+        ]  # fmt: skip
+        write_deltalake(lake.quarantine, pa.Table.from_pylist(rows), mode="append")
+
+    return put

@@ -3,49 +3,15 @@
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
-import pytest
 from deltalake import write_deltalake
 from strandline_airflow import catalogue
 
 from strandline import source as source_file
-from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline.segment import Gap
 
 ORDERS, ITEMS = "shop.orders", "shop.items"
-AT_NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture
-def publish(source, manifests, publications):
-    """Plans and publishes a run; tables take what is said of them, or are applied."""
-
-    def publish(planned_at=AT_NOON, **said):
-        manifest = manifests.next(source, planned_at.isoformat())
-        tables = (applied(cut, **said.get(cut.table, {})) for cut in manifest.tables)
-        publications.publish(manifest, Receipt(manifest.source, manifest.number, tuple(tables)))
-
-    return publish
-
-
-def applied(cut, **fields):
-    count = sum(offsets.end - offsets.start for offsets in cut.ranges)
-    counts = Counts(landed=count, changes=count, rows_written=count, history_rows=9, current_rows=4)
-    changed = "error" not in fields
-    return TableReceipt(
-        cut.table, cut.topic, **{"counts": counts, "changed": changed, "seconds": 1.5, **fields}
-    )
-
-
-@pytest.fixture
-def quarantine(lake):
-    """Puts records into quarantine, as the engine does."""
-
-    def put(table, *reasons):
-        rows = {"table": [table] * len(reasons), "reason": list(reasons)}
-        write_deltalake(lake.quarantine, pa.table(rows), mode="append")
-
-    return put
 
 
 def stand(source, **asked):
@@ -71,7 +37,7 @@ def test_of_what_is_published_nothing_waits(source, arrive, publish):
     publish()
     orders = stand(source)["orders"]
     assert (orders.landed, orders.since) == (0, None)
-    assert (orders.run, orders.planned_at) == (1, AT_NOON)
+    assert (orders.run, orders.planned_at) == (1, NOON)
     assert (orders.history_rows, orders.current_rows) == (9, 4)
 
 
@@ -91,11 +57,11 @@ def test_a_table_that_failed_is_held_since_its_first_failed_run(source, arrive, 
     publish()
     arrive(ORDERS, 2)
     landed_at = zone.landed_at()
-    publish(AT_NOON + HOUR, orders={"error": "column x: no int"})
+    publish(NOON + HOUR, orders={"error": "column x: no int"})
     arrive(ITEMS, 1)
-    publish(AT_NOON + 2 * HOUR, orders={"error": "column x: still no int"})
+    publish(NOON + 2 * HOUR, orders={"error": "column x: still no int"})
     orders = stand(source)["orders"]
-    assert (orders.held, orders.held_since) == ("column x: still no int", AT_NOON + HOUR)
+    assert (orders.held, orders.held_since) == ("column x: still no int", NOON + HOUR)
     assert (orders.landed, orders.since) == (2, landed_at)
     assert stand(source)["items"].held is None
 
@@ -105,7 +71,7 @@ def test_runs_are_told_with_what_their_tables_add_up_to(source, arrive, publish)
     arrive(ITEMS, 2)
     publish(items={"seconds": 7.0})
     arrive(ORDERS, 1)
-    publish(AT_NOON + HOUR, orders={"error": "no"})
+    publish(NOON + HOUR, orders={"error": "no"})
     second, first = catalogue.standing(source).runs
     assert (first.number, first.landed, first.seconds, first.failed) == (1, 5, 7.0, 0)
     assert (second.number, second.landed, second.failed) == (2, 0, 1)
@@ -123,11 +89,11 @@ def test_records_in_quarantine_are_counted_by_table_and_reason(source, arrive, q
 def test_a_gap_is_told_until_a_snapshot_that_began_after_it_is_complete(source, arrive, zone, lake):
     topic_id = arrive(ORDERS, 1)
     gap = Gap(ORDERS, topic_id, 0, 1, 9)
-    zone.record_gaps([gap], AT_NOON)
+    zone.record_gaps([gap], NOON)
     assert [loss.gap for loss in stand(source)["orders"].losses] == [gap]
-    notices(lake, ("STARTED", AT_NOON - HOUR), ("COMPLETED", AT_NOON + HOUR))
+    notices(lake, ("STARTED", NOON - HOUR), ("COMPLETED", NOON + HOUR))
     assert stand(source)["orders"].losses
-    notices(lake, ("STARTED", AT_NOON + 2 * HOUR), ("COMPLETED", AT_NOON + 3 * HOUR))
+    notices(lake, ("STARTED", NOON + 2 * HOUR), ("COMPLETED", NOON + 3 * HOUR))
     assert stand(source)["orders"].losses == ()
 
 
@@ -145,10 +111,10 @@ def test_the_halves_that_the_last_change_left_are_told(source, arrive, publish):
     arrive(ORDERS, 1)
     publish(orders={"orphaned_moves": 2})
     arrive(ITEMS, 1)
-    publish(AT_NOON + HOUR)
+    publish(NOON + HOUR)
     assert stand(source)["orders"].orphans == 2
     arrive(ORDERS, 1)
-    publish(AT_NOON + 2 * HOUR)
+    publish(NOON + 2 * HOUR)
     assert stand(source)["orders"].orphans == 0
 
 
@@ -185,9 +151,9 @@ def test_the_runs_of_a_table_are_those_that_had_something_of_it(source, arrive, 
     arrive(ORDERS, 1)
     publish()
     arrive(ITEMS, 1)
-    publish(AT_NOON + HOUR)
+    publish(NOON + HOUR)
     arrive(ORDERS, 2)
-    publish(AT_NOON + 2 * HOUR, orders={"error": "no"})
+    publish(NOON + 2 * HOUR, orders={"error": "no"})
     found = catalogue.runs_of(source, "orders")
     assert [(row.number, row.error) for row in found] == [(3, "no"), (1, None)]
     assert catalogue.runs_of(source, "o'; DROP TABLE stored") == ()

@@ -1,0 +1,333 @@
+"""The page in Airflow: how sources stand, what is in quarantine, what a key went through.
+
+Behind Airflow's own login: whoever may see plugins sees the sources whose `compact__SOURCE` they
+may read. It only reads; there is nothing to write here. All views lie side by side and link to each
+other by relative addresses, so that it may be mounted anywhere.
+"""
+
+import logging
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as Late
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.models.resource_details import (
+    AccessView,
+    DagAccessEntity,
+    DagDetails,
+)
+from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_view
+from airflow.models.dag import DagModel
+from airflow.models.dagrun import DagRun
+from airflow.utils.session import create_session
+from fastapi import Depends, FastAPI, HTTPException, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, Response
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from sqlalchemy import select
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from strandline import duration, picture
+from strandline import source as source_file
+from strandline.errors import SpecError, StrandlineError, Transient
+from strandline.lake import SourceLake
+from strandline.source import Source
+from strandline.standing import SourceStanding, TableStanding
+from strandline.timeline import Opened
+from strandline_airflow import catalogue, chart, findings
+from strandline_airflow.dag import folder_of_sources
+
+log = logging.getLogger(__name__)
+
+KAFKA_PATIENCE = 3.0  # seconds that a view waits for a broker
+PAGE_SIZE = 50
+_RUNS_SHOWN = 15
+_HEADERS = {
+    # No script at all, nothing from elsewhere, and nobody else's frame around it.
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+    "form-action 'self'; frame-ancestors 'self'; base-uri 'none'",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+}
+
+_kafka = ThreadPoolExecutor(max_workers=4, thread_name_prefix="strandline-kafka")
+
+
+class NoSuchThing(SpecError):
+    """What was asked for is not there; the text says what there is."""
+
+
+app = FastAPI(
+    title="Strandline",
+    docs_url=None,
+    redoc_url=None,
+    openapi_url=None,
+    dependencies=[Depends(requires_access_view(AccessView.PLUGINS))],
+)
+
+
+# ---------------------------------------------------- what a request is about
+
+
+def _sources() -> tuple[dict[str, Source], list[str]]:
+    """The sources by name, and a line for each file that is not right."""
+    found: dict[str, Source] = {}
+    refused: list[str] = []
+    for path in sorted(folder_of_sources().glob("*.toml")):
+        try:
+            found[path.stem] = source_file.load(path)
+        except SpecError as error:
+            refused.append(str(error))
+    return found, refused
+
+
+def _may_read(user: Any, source: str) -> bool:
+    """Whether the user may see the runs of the DAG that makes the source's histories."""
+    dag = f"compact__{source}"
+    details = DagDetails(id=dag, team_name=DagModel.get_team_name(dag))
+    return bool(
+        get_auth_manager().is_authorized_dag(
+            method="GET", access_entity=DagAccessEntity.RUN, details=details, user=user
+        )
+    )
+
+
+def _named(user: GetUserDep, source: Annotated[str, Query()]) -> Source:
+    """The source that a request names. What a user may not see is not there for him."""
+    sources, refused = _sources()
+    own = {name: each for name, each in sources.items() if _may_read(user, name)}
+    if source in own:
+        return own[source]
+    wrong = next((line for line in refused if f"/{source}.toml:" in line), None)
+    there = ", ".join(own) or "none that you may see"
+    raise NoSuchThing(wrong or f"there is no source '{source}'; there are: {there}")
+
+
+NamedSource = Annotated[Source, Depends(_named)]
+NamedTable = Annotated[str, Query()]
+
+
+def _table(standing: SourceStanding, name: str) -> TableStanding:
+    found = next((each for each in standing.tables if each.table == name), None)
+    if found is None:
+        close = findings.closest(name, [each.table for each in standing.tables])
+        raise NoSuchThing(f"source '{standing.source}' has no table '{name}'; {close}")
+    return found
+
+
+# ---------------------------------------------------- the views
+
+
+@app.get("/")
+def overview(user: GetUserDep) -> Response:
+    """Every source with its tables, those in trouble first."""
+    sources, refused = _sources()
+    own = [source for name, source in sources.items() if _may_read(user, name)]
+    now = _now()
+    chapters = [_chapter(source, now) for source in own]
+    return _shown("overview", chapters=chapters, refused=refused, now=now)
+
+
+@app.get("/source")
+def one_source(source: NamedSource) -> Response:
+    """One source, with what Kafka has beyond what is landed."""
+    now = _now()
+    return _shown("source", **_chapter(source, now, ask_kafka=True), now=now)
+
+
+@app.get("/table")
+def one_table(source: NamedSource, table: NamedTable) -> Response:
+    """One table: how it stands, its runs, its gaps, and ways into its quarantine and its keys."""
+    now = _now()
+    standing = _standing(source, ask_kafka=True)
+    found = _table(standing, table)
+    runs = catalogue.runs_of(source, table)
+    return _shown(
+        "table",
+        source=source,
+        standing=standing,
+        table=found,
+        runs=runs[:_RUNS_SHOWN],
+        day=chart.day_of_table(runs, now),
+        now=now,
+    )
+
+
+@app.get("/quarantine")
+def quarantine(
+    source: NamedSource,
+    table: NamedTable,
+    reason: Annotated[str, Query()] = "",
+    page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
+) -> Response:
+    """The records of a table that could not be read, a page at a time."""
+    standing = _standing(source)
+    found = _table(standing, table)
+    total = found.quarantined.get(reason, 0) if reason else found.in_quarantine
+    lake = SourceLake(source.lake, source.name)
+    return _shown(
+        "quarantine",
+        source=source,
+        table=found,
+        reason=reason,
+        records=findings.quarantined(lake, table, reason, PAGE_SIZE, (page - 1) * PAGE_SIZE),
+        total=total,
+        page=page,
+        pages=max(-(-total // PAGE_SIZE), 1),
+    )
+
+
+@app.get("/key")
+def one_key(
+    source: NamedSource, table: NamedTable, key: Annotated[str, Query(max_length=4_000)] = ""
+) -> Response:
+    """The timeline of a key, with the keys that its rows moved from and to."""
+    found = _table(_standing(source), table)
+    if not key.strip():
+        raise NoSuchThing(findings.how_to_spell(source, found))
+    story = findings.story(source, found, key.strip())
+    return _shown("key", source=source, table=found, story=story)
+
+
+@app.get("/record")
+def one_record(
+    source: NamedSource,
+    topic: Annotated[str, Query()],
+    partition: Annotated[int, Query(ge=0, lt=1 << 31)],
+    offset: Annotated[int, Query(ge=0, lt=1 << 63)],
+) -> Response:
+    """One record, as Kafka had it."""
+    lake = SourceLake(source.lake, source.name)
+    found = findings.record(lake, topic, partition, offset)
+    if not found:
+        raise NoSuchThing(
+            f"no record {topic}[{partition}] {offset} is landed in source '{source.name}': an "
+            "offset may be a hole of an aborted transaction, or retention of the landing table "
+            "may have removed it"
+        )
+    return _shown("record", source=source, records=found, topic=topic)
+
+
+# ---------------------------------------------------- what they show
+
+
+def _chapter(source: Source, now: datetime, *, ask_kafka: bool = False) -> dict[str, Any]:
+    """What is shown of a source; where its lake cannot be read, why."""
+    dags = [f"{what}__{source.name}" for what in ("land", "compact")]
+    try:
+        standing, error = _standing(source, ask_kafka=ask_kafka), ""
+    except StrandlineError as unreadable:
+        log.warning("%s: %s", source.name, unreadable)
+        standing, error = SourceStanding(source.name, source.default_tolerance, ()), str(unreadable)
+    tables = sorted(standing.tables, key=lambda each: (not each.troubled(now), each.table))
+    return {
+        "source": source,
+        "standing": standing,
+        "tables": tables,
+        "error": error,
+        "day": chart.day_of_source(standing.runs, now),
+        "paused": _paused(dags),
+        "dag_runs": _dag_runs(dags),
+    }
+
+
+def _standing(source: Source, *, ask_kafka: bool = False) -> SourceStanding:
+    """How the source stands; without Kafka's word where it keeps a reader waiting."""
+    if not ask_kafka:
+        return catalogue.standing(source)
+    asked = _kafka.submit(catalogue.standing, source, ask_kafka=True)
+    try:
+        return asked.result(KAFKA_PATIENCE)
+    except Late:
+        silent = f"Kafka did not answer within {KAFKA_PATIENCE:.0f} s"
+        return replace(catalogue.standing(source), silent=silent)
+
+
+def _paused(dags: list[str]) -> list[str]:
+    with create_session() as session:
+        query = select(DagModel.dag_id).where(DagModel.dag_id.in_(dags), DagModel.is_paused)
+        return sorted(session.scalars(query))
+
+
+def _dag_runs(dags: list[str]) -> list[Mapping[str, Any]]:
+    """The last runs of the DAGs, the newest first."""
+    columns = (DagRun.dag_id, DagRun.run_id, DagRun.state, DagRun.start_date, DagRun.end_date)
+    query = select(*columns).where(DagRun.dag_id.in_(dags)).order_by(DagRun.run_after.desc())
+    with create_session() as session:
+        return [row._asdict() for row in session.execute(query.limit(_RUNS_SHOWN))]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _address(view: str, **query: object) -> str:
+    """The relative address of a view."""
+    given = {name: value for name, value in query.items() if value not in {None, ""}}
+    return f"{view}?{urlencode(given)}" if given else view
+
+
+def _moment(time: datetime | None) -> str:
+    return "" if time is None else f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+
+
+_templates = Environment(
+    loader=FileSystemLoader(Path(__file__).with_name("templates")),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_templates.globals.update(
+    address=_address,
+    draw=picture.draw,
+    duration=duration.shown,
+    moment=_moment,
+    opened=tuple(Opened),
+)
+
+
+def _shown(view: str, status: int = 200, **what: Any) -> Response:
+    html = _templates.get_template(f"{view}.html.j2").render(**what)
+    return HTMLResponse(html, status, _HEADERS)
+
+
+# ---------------------------------------------------- what goes wrong
+
+
+@app.exception_handler(StrandlineError)
+def _told(_request: Request, error: StrandlineError) -> Response:
+    status = 404 if isinstance(error, NoSuchThing) else 400
+    return _shown("message", 503 if isinstance(error, Transient) else status, text=str(error))
+
+
+@app.exception_handler(RequestValidationError)
+def _misread(_request: Request, error: RequestValidationError) -> Response:
+    wrong = "; ".join(f"'{each['loc'][-1]}': {each['msg']}" for each in error.errors())
+    text = f"This address cannot be understood: {wrong}. Start at the overview"
+    return _shown("message", 400, text=text)
+
+
+@app.exception_handler(StarletteHTTPException)
+def _refused(_request: Request, error: HTTPException) -> Response:
+    text = {
+        401: "You are not logged in, or your session is over. Log in to Airflow, then open this "
+        "page again",
+        403: "Your role may not see this page. It takes the permission to see plugins; ask whoever "
+        "administers this Airflow",
+        404: "There is no such view. Start at the overview",
+        405: "This page only reads. What changes something is a DAG: trigger it in Airflow",
+    }.get(error.status_code, str(error.detail))
+    return _shown("message", error.status_code, text=text)
+
+
+@app.exception_handler(Exception)
+def _broken(_request: Request, _error: Exception) -> Response:
+    # Airflow's server logs the error itself.
+    return _shown("message", 500, text="This view is broken; the log of the API server says why")

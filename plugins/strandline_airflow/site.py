@@ -1,0 +1,23 @@
+"""The page as an ASGI application that is imported when somebody opens it.
+
+Airflow loads its plugins in every process, workers and the DAG processor too: they are not to pay
+for a page that only the API server shows.
+"""
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+PREFIX = "/strandline"
+
+_Message = MutableMapping[str, Any]
+
+
+async def site(
+    scope: _Message,
+    receive: Callable[[], Awaitable[_Message]],
+    send: Callable[[_Message], Awaitable[None]],
+) -> None:
+    """Answers one request."""
+    from strandline_airflow.page import app  # noqa: PLC0415 - see above
+
+    await app(scope, receive, send)

@@ -1,0 +1,356 @@
+"""The page, as Airflow's own API server serves it to users that it has logged in."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from html.parser import HTMLParser
+from types import SimpleNamespace
+from urllib.parse import urljoin
+
+import airflow_stage
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+from fastapi.testclient import TestClient
+from strandline_airflow import page
+
+from strandline.receipt import Counts
+from strandline.segment import Gap
+from strandline.version import ClosedBy, TimeQuality, Version
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+ORDERS = "shop.orders"
+EVIL = '<script>alert("x")</script>'
+
+
+@pytest.fixture(scope="module")
+def server():
+    """Airflow's API server with a user of each role."""
+    airflow_stage.initialise_database()
+    from airflow.api_fastapi.app import create_app, purge_cached_app  # noqa: PLC0415 - has a database
+
+    passwords = airflow_stage.HOME / "simple_auth_manager_passwords.json.generated"
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS", "ann:admin,vic:viewer")
+        passwords.write_text(json.dumps({"ann": "a", "vic": "v"}))
+        purge_cached_app()
+        yield create_app()
+    purge_cached_app()
+
+
+def client(server, *credentials, root="/strandline/"):
+    """A client that has logged in, unless it has no credentials."""
+    found = TestClient(server, base_url="http://testserver")
+    if credentials:
+        named = dict(zip(("username", "password"), credentials, strict=True))
+        token = found.post("/auth/token", json=named).json()["access_token"]
+        found.headers["Authorization"] = f"Bearer {token}"
+    found.base_url = urljoin("http://testserver", root)
+    return found
+
+
+@pytest.fixture
+def ann(server):
+    return client(server, "ann", "a")
+
+
+class Document(HTMLParser):
+    """The text of a page, its links, and its elements."""
+
+    def __init__(self, answer):
+        super().__init__()
+        self.status = answer.status_code
+        self.text, self.links, self.elements, self.styling = "", [], [], False
+        self.feed(answer.text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append(tag)
+        self.styling = tag == "style"
+        self.links += [value for name, value in attrs if name in {"href", "src", "action"}]
+
+    def handle_data(self, data):
+        if data.strip() and not self.styling:
+            self.text += " ".join(data.split()) + " "
+
+
+@pytest.fixture
+def see(ann):
+    def see(view, by=ann, **query):
+        return Document(by.get(view, params=query or None))
+
+    return see
+
+
+@pytest.fixture
+def history(lake):
+    """Writes versions of table `orders`, each from its key, values and what else it is."""
+
+    def write(*versions):
+        rows = [
+            {**version(number, **fields).cells(), "_key": fields["key"]}
+            for number, fields in enumerate(versions)
+        ]
+        path = lake.history("orders")
+        write_deltalake(path, pa.Table.from_pylist(rows, HISTORY), mode="overwrite")
+
+    return write
+
+
+HISTORY = pa.schema(
+    [
+        ("id", pa.int64()),
+        ("name", pa.string()),
+        *((name, pa.timestamp("us", "UTC")) for name in ("_valid_from", "_valid_to")),
+        ("_is_current", pa.bool_()),
+        *(
+            (name, pa.string())
+            for name in (
+                "_seq_from", "_seq_to", "_position", "_op", "_closed_by", "_moved_from",
+                "_moved_to", "_entity_id", "_tx_id",
+            )
+        ),
+        ("_source_ts", pa.timestamp("us", "UTC")),
+        ("_ts_quality", pa.string()),
+        ("_unavailable", pa.list_(pa.string())),
+        ("_topic", pa.string()),
+        ("_partition", pa.int32()),
+        ("_offset", pa.int64()),
+        ("_recorded_at", pa.timestamp("us", "UTC")),
+        ("_key", pa.string()),
+    ]
+)  # fmt: skip
+
+
+def version(number, key, name="Ada", ended=None, closed_by=None, moved_from=None, moved_to=None):
+    at = NOON + timedelta(seconds=number)
+    return Version(
+        key=key,
+        row={**json.loads(key), "name": name},
+        valid_from=at,
+        valid_to=None if ended is None else NOON + timedelta(seconds=ended),
+        seq_from=f"{number:04x}",
+        seq_to=None if ended is None else f"{ended:04x}",
+        position=f"lsn {number}",
+        op="c",
+        closed_by=closed_by,
+        moved_from=moved_from,
+        moved_to=moved_to,
+        entity_id=key,
+        tx_id=None,
+        source_ts=at,
+        ts_quality=TimeQuality.COMMIT,
+        topic=ORDERS,
+        partition=0,
+        offset=number,
+        recorded_at=at,
+    )
+
+
+@pytest.fixture
+def published(arrive, publish, history):
+    """Source `shop` with a published table of some keys, one of which moved."""
+    history(
+        {"key": '{"id":1}', "ended": 1, "closed_by": ClosedBy.UPDATE},
+        {"key": '{"id":1}', "name": EVIL, "ended": 3, "closed_by": ClosedBy.KEY_MOVE,
+         "moved_to": '{"id":9}'},
+        {"key": '{"id":2}', "ended": 4, "closed_by": ClosedBy.TRUNCATE},
+        {"key": '{"id":9}', "name": EVIL, "moved_from": '{"id":1}'},
+    )  # fmt: skip
+    arrive(ORDERS, 4)
+    publish(orders={"history_version": 0})
+
+
+# ---------------------------------------------------- who may see it
+
+
+def test_nobody_sees_it_who_has_not_logged_in(server, see):
+    found = see("", by=client(server))
+    assert found.status == 401
+    assert "Log in to Airflow" in found.text
+
+
+def test_a_viewer_sees_it(server, see, source):
+    assert source.name in see("", by=client(server, "vic", "v")).text
+
+
+def test_it_only_reads(server, source):
+    for view in ("", "source", "table", "quarantine", "key", "record"):
+        answer = client(server, "vic", "v").post(view, params={"source": source.name})
+        assert answer.status_code == 405
+
+
+def test_a_source_whose_dag_a_user_may_not_read_is_not_there_for_him(see, source, monkeypatch):
+    monkeypatch.setattr(page, "get_auth_manager", forbidding)
+    assert source.name not in see("").text
+    found = see("source", source=source.name)
+    assert found.status == 404
+    assert found.text.count(source.name) == 1  # as he spelt it
+    assert "there are: none that you may see" in found.text
+
+
+def forbidding():
+    return SimpleNamespace(is_authorized_dag=lambda **_: False)
+
+
+# ---------------------------------------------------- what it shows
+
+
+@pytest.mark.usefixtures("published")
+def test_the_overview_shows_how_every_table_stands(see, arrive):
+    arrive("shop.items", 3)
+    text = see("").text
+    assert "orders fresh – of 2h 0" in text  # noqa: RUF001 - the dash that is shown
+    assert "items waiting 0s of 2h 3" in text
+
+
+def test_a_source_file_that_is_not_right_is_told_beside_the_others(see, source_path):
+    (source_path.parent / "odd.toml").write_text('connector = "clay tablets"')
+    text = see("").text
+    assert "unknown connector 'clay tablets'" in text
+    assert "shop" in text
+    assert "unknown connector" in see("source", source="odd").text
+
+
+@pytest.mark.usefixtures("published")
+def test_a_table_shows_runs_gaps_and_quarantine(see, zone, quarantine):
+    zone.record_gaps([Gap(ORDERS, "id", 3, 7, 9)], NOON)
+    quarantine("orders", "not_json", "not_json", "no_key")
+    found = see("table", source="shop", table="orders")
+    assert found.status == 200
+    assert "unverified" in found.text
+    assert "3 7 8 2026-11-20 12:00:00" in found.text
+    assert "no_key: 1" in found.text
+    assert "not_json: 2" in found.text
+
+
+def test_a_held_table_shows_why(see, arrive, publish):
+    arrive(ORDERS, 1)
+    publish(orders={"error": "column x: text is no int", "counts": Counts()})
+    found = see("table", source="shop", table="orders")
+    assert "Held since 2026-11-20 12:00:00 UTC: column x: text is no int" in found.text
+
+
+@pytest.mark.usefixtures("published")
+def test_what_kafka_has_beyond_is_shown_of_one_source(see, connected, record):
+    connected.replay([record(topic=ORDERS)] * 5)
+    assert "5 offsets" in see("table", source="shop", table="orders").text
+
+
+@pytest.mark.usefixtures("published")
+def test_a_broker_that_does_not_answer_keeps_nobody_waiting(see, monkeypatch):
+    monkeypatch.setattr(page, "KAFKA_PATIENCE", 0.0)
+    found = see("table", source="shop", table="orders")
+    assert "Kafka did not answer within 0 s" in found.text
+    assert "not known" in found.text
+
+
+@pytest.mark.usefixtures("published")
+def test_quarantine_comes_in_pages_by_reason(see, quarantine):
+    quarantine("orders", *["not_json"] * 70, "no_key", value=EVIL.encode())
+    first = see("quarantine", source="shop", table="orders", reason="not_json")
+    assert "page 1 of 2 older" in first.text
+    assert first.text.count(EVIL) == 50
+    (older,) = [link for link in first.links if "page=2" in link]
+    assert "[0] 69 " in see(older).text
+    assert "the last one is 2" in see(older.replace("page=2", "page=9")).text
+
+
+@pytest.mark.usefixtures("published")
+def test_the_timeline_of_a_key_goes_on_where_its_row_moved(see):
+    found = see("key", source="shop", table="orders", key="1")
+    assert found.status == 200
+    assert 'drawn with {"id":9}' in found.text
+    assert found.elements.count("rect") >= 3
+    (record,) = {link for link in found.links if "offset=3" in link}
+    assert see(record).text.count("shop.orders[0] 3") == 1
+
+
+@pytest.mark.usefixtures("published")
+def test_a_truncate_is_a_line_across(see):
+    assert "TRUNCATE" in see("key", source="shop", table="orders", key='{"id": "2"}').text
+
+
+@pytest.mark.usefixtures("published")
+def test_values_cannot_become_markup(see, quarantine):
+    quarantine("orders", EVIL, value=EVIL.encode())
+    for view, query in {
+        "key": {"key": "1"}, "quarantine": {}, "table": {}, "record": {"topic": EVIL}
+    }.items():  # fmt: skip
+        found = see(
+            view, **{"source": "shop", "table": "orders", "partition": 0, "offset": 0, **query}
+        )
+        assert "script" not in found.elements
+
+
+@pytest.mark.usefixtures("published")
+def test_every_link_is_relative_and_leads_somewhere(see, quarantine):
+    quarantine("orders", "not_json")
+    seen, left = set(), ["", "key?source=shop&table=orders&key=1"]
+    while left:
+        view = left.pop()
+        seen.add(view)
+        found = see(view)
+        assert found.status == 200, view
+        for link in set(found.links) - {"key"}:  # where the form leads
+            assert not link.startswith(("/", "http")), link
+            if not link.startswith("../dags/") and link.removeprefix("./") not in seen:
+                left.append(link.removeprefix("./"))
+    views = {view.partition("?")[0] for view in seen}
+    assert views == {"", "source", "table", "quarantine", "key", "record"}
+
+
+# ---------------------------------------------------- bad input
+
+
+@pytest.mark.usefixtures("published")
+@pytest.mark.parametrize(
+    ("view", "query", "status", "said"),
+    [
+        ("source", {"source": "shoe"}, 404, "no source 'shoe'; there are: shop"),
+        ("source", {}, 400, "'source': Field required"),
+        ("table", {"table": "order"}, 404, "no table 'order'; the"),
+        ("quarantine", {"table": "orders", "page": "-1"}, 400, "'page': Input should be greater"),
+        ("key", {"table": "orders"}, 404, 'Write a key of orders, for example {"id":'),
+        ("key", {"table": "orders", "key": "77"}, 400, 'never seen a key {"id":77}; '),
+        ("key", {"table": "orders", "key": '{"id": 1'}, 400, "never seen a key"),
+        ("key", {"table": "orders", "key": '{"no": 1}'}, 400, "the key is made of id; write it as"),
+        ("key", {"table": "orders", "key": "' OR ''='"}, 400, "never seen a key"),
+        ("key", {"table": "orders", "key": "x\x00"}, 400, "never seen a key"),
+        ("record", {"topic": ORDERS, "partition": 0, "offset": 99}, 404, "may be a hole"),
+        ("record", {"topic": ORDERS, "partition": "a", "offset": 1}, 400, "valid integer"),
+        ("record", {"topic": ORDERS, "partition": 0, "offset": 10**30}, 400, "'offset'"),
+        ("nowhere", {}, 404, "no such view"),
+    ],
+)
+def test_bad_input_is_answered_with_what_to_do(see, view, query, status, said):
+    if view not in {"source", "nowhere"}:
+        query = {"source": "shop", **query}
+    found = see(view, **query)
+    assert (found.status, said in found.text) == (status, True), found.text
+    assert "Traceback" not in found.text
+
+
+def test_a_table_without_a_published_history_says_what_to_trigger(see, arrive):
+    arrive(ORDERS, 1)
+    found = see("key", source="shop", table="orders", key="1")
+    assert "no published history yet: trigger compact__shop" in found.text
+
+
+@pytest.mark.usefixtures("published")
+def test_a_key_of_which_everything_is_in_quarantine_says_so(see, quarantine):
+    quarantine("orders", "not_json")
+    assert "quarantine" in see("key", source="shop", table="orders", key="1").text
+
+
+@pytest.mark.usefixtures("source")
+def test_a_lake_that_cannot_be_read_is_told_with_its_place(see, tmp_path):
+    (tmp_path / "lake").write_text("a file where the lake should be")
+    found = see("")
+    assert found.status == 200
+    assert f"the lake cannot be used at {tmp_path}/lake" in found.text
+
+
+def test_airflow_shows_it_in_its_navigation(server):
+    found = client(server, "ann", "a", root="/").get("api/v2/plugins").json()
+    (plugin,) = [each for each in found["plugins"] if each["name"] == "strandline"]
+    (view,) = plugin["external_views"]
+    assert (view["href"], view["destination"]) == ("strandline/", "nav")
