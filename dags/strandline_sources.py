@@ -1,5 +1,7 @@
 """Every source file becomes its DAGs; see `strandline_airflow.dag` and `dags/sources/*.toml`."""
 
-from strandline_airflow.dag import folder_of_sources, load
+from strandline_airflow.dag import folder_of_sources, load, watch_dag
 
-globals().update({dag.dag_id: dag for dag in load(folder_of_sources()).dags})
+loaded = load(folder_of_sources())
+if loaded.sources:
+    globals().update({dag.dag_id: dag for dag in (*loaded.dags, watch_dag(loaded.sources))})

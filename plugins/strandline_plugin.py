@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 from airflow.plugins_manager import AirflowPlugin
+from strandline_airflow.deadlines import RunAfter
 from strandline_airflow.site import PREFIX, site
 
 
@@ -19,3 +20,4 @@ class StrandlinePlugin(AirflowPlugin):
             "destination": "nav",
         }
     ]
+    deadline_references: ClassVar[list[Any]] = [RunAfter]

@@ -54,6 +54,11 @@ class SourceLake:
         """Delta: one row per table and run, with the versions that belong together."""
         return f"{self.home}/publications"
 
+    @property
+    def watch(self) -> str:
+        """Delta: one row, what the watch has told and what is still to be delivered."""
+        return f"{self.home}/watch"
+
     def run(self, number: int) -> str:
         """The folder of one run's manifest and receipt."""
         return f"{self.home}/runs/{number:08d}"

@@ -1,4 +1,4 @@
-"""A source file becomes two DAGs: `land__SOURCE` and `compact__SOURCE`.
+"""A source file becomes two DAGs: `land__SOURCE` and `compact__SOURCE`. All share one watch.
 
 Parsing builds the graph and nothing else. Kafka, Delta and Arrow are imported by the tasks that use
 them, so that a DAG processor stays light; pyspark is imported by nobody here.
@@ -6,6 +6,7 @@ them, so that a DAG processor stays light; pyspark is imported by nobody here.
 # ruff: noqa: PLC0415 - see above
 
 import os
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,7 +30,7 @@ from strandline.errors import SpecError, Terminal
 from strandline.receipt import Counts, TableReceipt
 from strandline.segment import Segment
 from strandline.source import Source
-from strandline_airflow import assets
+from strandline_airflow import assets, deadlines
 from strandline_airflow.operators import StrandlineSparkOperator, home
 
 SOURCES_VARIABLE = "STRANDLINE_SOURCES"
@@ -81,6 +82,35 @@ def source_dags(path: Path) -> tuple[DAG, DAG]:
     return _dags(source_file.load(path), path)
 
 
+def watch_dag(sources: Iterable[Source]) -> DAG:
+    """`watch__freshness`: every few minutes a look at each source, told by its notifiers."""
+    with DAG(
+        dag_id="watch__freshness",
+        schedule=_cron("*/5 * * * *"),
+        start_date=datetime(2024, 1, 1, tzinfo=UTC),
+        catchup=False,
+        max_active_runs=1,
+        # One retry: five minutes later the next run looks anyway, and sees more.
+        default_args={**_DEFAULT_ARGS, "retries": 1, "retry_delay": timedelta(seconds=20)},
+        tags=["strandline"],
+        auto_register=False,
+    ) as dag:
+        for source in sources:
+            _look(source)
+    return dag
+
+
+def _look(source: Source) -> None:
+    @task(task_id=source.name)
+    def look() -> int:
+        from strandline_airflow import watching
+
+        alerts = watching.Watcher(source).look(get_current_context()["dag_run"].run_after)
+        return len(alerts)
+
+    look()
+
+
 def pool_name(source: Source) -> str:
     """The pool of one slot that everything which writes a source's histories shares."""
     return f"strandline__{source.name}"
@@ -89,7 +119,7 @@ def pool_name(source: Source) -> str:
 def _dags(source: Source, path: Path) -> tuple[DAG, DAG]:
     for key, expression in (("land", source.land_schedule), ("compact", source.compact_schedule)):
         _check_cron(expression, f"{path}: [schedule]: '{key}'")
-    return _land_dag(source), _compact_dag(source)
+    return _land_dag(source, path), _compact_dag(source, path)
 
 
 def _check_cron(expression: str | None, where: str) -> None:
@@ -105,8 +135,8 @@ def _check_cron(expression: str | None, where: str) -> None:
         ) from error
 
 
-def _land_dag(source: Source) -> DAG:
-    with _dag(source, "land", _cron(source.land_schedule)) as dag:
+def _land_dag(source: Source, path: Path) -> DAG:
+    with _dag(source, path, "land", _cron(source.land_schedule)) as dag:
         groups = _plan_landing(source)
         landed = _land(source).expand(group=groups)
         collected = _collect(source, landed)
@@ -114,11 +144,11 @@ def _land_dag(source: Source) -> DAG:
     return dag
 
 
-def _compact_dag(source: Source) -> DAG:
+def _compact_dag(source: Source, path: Path) -> DAG:
     cron = _cron(source.compact_schedule)
     wake = assets.landing(source.name)
     schedule = [wake] if cron is None else AssetOrTimeSchedule(timetable=cron, assets=[wake])
-    with _dag(source, "compact", schedule) as dag:
+    with _dag(source, path, "compact", schedule) as dag:
         manifest = _plan_cut(source)
         compact = StrandlineSparkOperator(
             task_id="compact",
@@ -133,14 +163,32 @@ def _compact_dag(source: Source) -> DAG:
     return dag
 
 
-def _dag(source: Source, what: str, schedule: Any) -> DAG:
-    return DAG(
-        dag_id=f"{what}__{source.name}",
+class _Pipeline(DAG):
+    """A DAG with a deadline that `airflow dags test` can run all the same.
+
+    It stumbles over deadlines once a run has succeeded (apache/airflow#73428), and has none to
+    keep: no scheduler looks.
+    """
+
+    def test(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the DAG in this process, without its deadline."""
+        deadline, self.deadline = self.deadline, []
+        try:
+            return super().test(*args, **kwargs)
+        finally:
+            self.deadline = deadline
+
+
+def _dag(source: Source, path: Path, what: str, schedule: Any) -> DAG:
+    dag_id = f"{what}__{source.name}"
+    return _Pipeline(
+        dag_id=dag_id,
         schedule=schedule,
         start_date=datetime(2024, 1, 1, tzinfo=UTC),
         catchup=False,
         max_active_runs=1,
         default_args=_DEFAULT_ARGS,
+        deadline=deadlines.of(source, path, dag_id),
         tags=["strandline", source.name],
         auto_register=False,  # the DAG file registers what is right as a whole
     )

@@ -10,7 +10,7 @@ why `append` compares what was seen as well.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
@@ -78,6 +78,24 @@ class Ledger:
         Rows may be none: the claims are committed all the same. Raises `Superseded`, and commits
         nothing, where a claim does not stand.
         """
+        self._commit(table, rows, claims, "append")
+
+    def replace(self, table: DeltaTable, rows: pa.Table, claims: Sequence[Claim]) -> None:
+        """As `append`, with the rows in the place of all that there were."""
+        self._commit(table, rows, claims, "overwrite")
+
+    def tidy(self, table: DeltaTable) -> None:
+        """Removes the files of versions that are older than a week."""
+        with explained(self.uri):
+            table.vacuum(retention_hours=168, dry_run=False)
+
+    def _commit(
+        self,
+        table: DeltaTable,
+        rows: pa.Table,
+        claims: Sequence[Claim],
+        mode: Literal["append", "overwrite"],
+    ) -> None:
         for claim in claims:
             if table.transaction_version(claim.id) != claim.seen:
                 raise _superseded(self.uri, claim)
@@ -87,7 +105,7 @@ class Ledger:
                 write_deltalake(
                     table,
                     rows,
-                    mode="append",
+                    mode=mode,
                     writer_properties=WriterProperties(compression="ZSTD"),
                     commit_properties=CommitProperties(app_transactions=transactions),
                 )

@@ -14,6 +14,7 @@ from strandline import source as source_file
 from strandline.errors import SpecError, Terminal, Transient
 
 DAGS = airflow_stage.PROJECT / "dags"
+DAGS_OF_SHOP = ["compact__shop", "land__shop", "watch__freshness"]
 HEAVY = ("pyspark", "delta", "confluent_kafka", "deltalake", "pyarrow", "pandas")
 
 LOAD_AND_TELL = """
@@ -66,7 +67,7 @@ def test_the_source_files_of_the_project_are_right(monkeypatch, tmp_path):
 @pytest.mark.usefixtures("folder")
 def test_a_source_has_a_landing_and_a_compaction_dag():
     dags = bag().dags
-    assert sorted(dags) == ["compact__shop", "land__shop"]
+    assert sorted(dags) == DAGS_OF_SHOP
     assert steps(dags["land__shop"]) == ["plan", "land", "collect", "report"]
     assert steps(dags["compact__shop"]) == ["plan", "compact", "publish", "report"]
     assert {dag.max_active_runs for dag in dags.values()} == {1}
@@ -83,7 +84,7 @@ def test_dags_survive_serialisation():
 def test_a_broken_source_file_is_an_import_error_and_disturbs_no_other(folder):
     add(folder, "broken", 'connector = "postgresql"\nkafka = 3\n')
     found = bag()
-    assert sorted(found.dags) == ["compact__shop", "land__shop"]
+    assert sorted(found.dags) == DAGS_OF_SHOP
     (text,) = found.import_errors.values()
     assert [Path(file).name for file in found.import_errors] == ["strandline_refused.py"]
     assert f"{folder}/broken.toml" in text
@@ -102,7 +103,7 @@ def test_a_schedule_that_is_no_cron_expression_is_refused_with_its_file(folder, 
     text = (folder / "shop.toml").read_text()
     add(folder, "odd", f'{text}[schedule]\n{key} = "now and then"\n')
     found = bag()
-    assert sorted(found.dags) == ["compact__shop", "land__shop"]
+    assert sorted(found.dags) == DAGS_OF_SHOP
     (error,) = found.import_errors.values()
     assert f"{folder}/odd.toml: [schedule]: '{key}' must be a cron expression" in error
     assert "not 'now and then'" in error

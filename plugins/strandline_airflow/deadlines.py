@@ -1,0 +1,71 @@
+"""A run that takes too long is told while it does, not when it has ended.
+
+A deadline counts from the time for which a run was planned. Airflow's own reference from the time
+of queueing makes it impossible to clear such a run (HTTP 500, apache/airflow#70368).
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+from airflow.sdk import AsyncCallback, DeadlineAlert, DeadlineReference
+from airflow.sdk.definitions.deadline import BaseDeadlineReference, deadline_reference
+
+from strandline import duration
+from strandline.source import Source
+
+
+@deadline_reference(DeadlineReference.TYPES.DAGRUN_QUEUED)
+class RunAfter(BaseDeadlineReference):
+    """The time for which a run was planned, however it came to be."""
+
+    required_kwargs: ClassVar[set[str]] = {"dag_id", "run_id"}
+
+    def _evaluate_with(self, *, session: Any, dag_id: str, run_id: str) -> datetime | None:
+        # Airflow's database is for the scheduler, which is who asks.
+        from airflow.models.dagrun import DagRun  # noqa: PLC0415
+        from sqlalchemy import select  # noqa: PLC0415
+
+        query = select(DagRun.run_after).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id)
+        found: datetime | None = session.scalar(query)
+        return found
+
+
+def of(source: Source, path: Path, dag_id: str) -> DeadlineAlert:
+    """A run of the DAG has to have ended within the time that a change may wait."""
+    within = source.default_tolerance.freshness
+    return DeadlineAlert(
+        name=f"{dag_id} within {duration.shown(within)}",
+        reference=RunAfter(),
+        interval=within,
+        # In the triggerer: a callback for the executor would wait for the slots that are missing.
+        callback=AsyncCallback(missed, kwargs={"source": str(path), "dag_id": dag_id}),
+    )
+
+
+async def missed(source: str, dag_id: str, context: Mapping[str, Any] | None = None) -> None:
+    """Tells the notifiers of the source (a file) that a run of the DAG is not through in time."""
+    from strandline import source as source_file  # noqa: PLC0415 - not while DAGs are parsed
+    from strandline_airflow import notifiers  # noqa: PLC0415
+
+    spec = source_file.load(Path(source))
+    message = _message(spec, dag_id, context or {})
+    for notifier in notifiers.configured(spec):
+        await notifiers.send_from_trigger(notifier, message)
+
+
+def _message(source: Source, dag_id: str, context: Mapping[str, Any]) -> Any:
+    from strandline_airflow.notifiers import Message, address  # noqa: PLC0415
+
+    run = context.get("dag_run") or {}
+    run_id, state = run.get("dag_run_id", "?"), run.get("state", "?")
+    within = duration.shown(source.default_tolerance.freshness)
+    return Message(
+        title=f"Strandline: {source.name}: {dag_id} takes too long",
+        text=f"Run {run_id} has not ended within the {within} that a change of {source.name} may "
+        f"wait (it is {state}). Is a task waiting for its pool, for a worker, or for Spark?\n"
+        f"{address(f'dags/{dag_id}/runs/{run_id}')}",
+        url=address(f"dags/{dag_id}/runs/{run_id}"),
+        alerts=({"source": source.name, "dag_id": dag_id, "run_id": run_id, "kind": "deadline"},),
+    )

@@ -1,0 +1,211 @@
+"""Who is told, and how: any Airflow notifier that a source file or the environment names.
+
+The templates of a notifier know the message as `strandline` (`{{ strandline.title }}`, and `text`,
+`html`, `url`, `alerts`): its own fields are in their context too, and win. Its parameters that are
+plainly meant for a message are filled in where nobody gave them, so `to = "ops@example.com"` is all
+that a mail needs.
+"""
+
+import asyncio
+import hashlib
+import inspect
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import Any
+
+from airflow.configuration import conf
+from airflow.sdk import BaseHook, BaseNotifier, Connection
+from airflow.sdk.exceptions import AirflowNotFoundException
+from airflow.sdk.module_loading import import_string
+
+from strandline.errors import StrandlineError, Terminal, Transient
+from strandline.source import NotifierSpec, Source
+
+NOTIFIERS_VARIABLE = "STRANDLINE_NOTIFIERS"
+PATIENCE_SECONDS = 10.0
+_POSTED = ("title", "text", "url", "alerts")
+
+# Parameters of notifiers (SMTP, Slack, Apprise, Teams …) that hold what is to be said.
+_BOTH = "{{ strandline.title }}\n{{ strandline.text }}"
+_FILLED = {
+    "subject": "{{ strandline.title }}",
+    "title": "{{ strandline.title }}",
+    "html_content": "{{ strandline.html }}",
+    "text": _BOTH,
+    "message": _BOTH,
+    "body": "{{ strandline.text }}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What is said at once. `alerts` are JSON objects, for whoever reads them by machine."""
+
+    title: str
+    text: str
+    url: str
+    alerts: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def html(self) -> str:
+        """The text with its lines as paragraphs and its address as a link."""
+        lines = "".join(f"<p>{escape(line)}</p>" for line in self.text.splitlines() if line)
+        link = escape(self.url, quote=True)
+        return lines + (f'<p><a href="{link}">{link}</a></p>' if self.url else "")
+
+    def context(self) -> dict[str, Any]:
+        """What the templates of a notifier know."""
+        return {"strandline": {**asdict(self), "html": self.html}}
+
+
+def address(place: str) -> str:
+    """The address of a place in this Airflow; "" where it does not know its own."""
+    base = conf.get("api", "base_url", fallback="").rstrip("/")
+    return f"{base}/{place}" if base else ""
+
+
+def configured(source: Source, environ: Mapping[str, str] = os.environ) -> tuple[NotifierSpec, ...]:
+    """The notifiers of the source's file, else those of the environment for all sources."""
+    text = environ.get(NOTIFIERS_VARIABLE)
+    if source.notifiers or not text:
+        return source.notifiers
+    remedy = (
+        f"{NOTIFIERS_VARIABLE} must be a JSON list of objects such as "
+        '{"class": "airflow.providers.smtp.notifications.smtp.SmtpNotifier", '
+        '"arguments": {"to": "ops@example.com"}}'
+    )
+    try:
+        given = json.loads(text)
+        return tuple(NotifierSpec(str(each["class"]), each.get("arguments", {})) for each in given)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise Terminal(remedy) from error
+
+
+def identity(spec: NotifierSpec) -> str:
+    """What tells a notifier from another of its class; it holds nothing of the arguments."""
+    arguments = json.dumps(dict(spec.arguments), sort_keys=True, default=str)
+    return f"{spec.path}#{hashlib.sha256(arguments.encode()).hexdigest()[:12]}"
+
+
+def send(spec: NotifierSpec, message: Message) -> None:
+    """Tells it. Raises `Terminal` where the notifier cannot be made, `Transient` where it fails."""
+    notifier = _made(spec)
+    try:
+        notifier(message.context())
+    except StrandlineError:
+        raise
+    except Exception as error:
+        raise _failed(spec, error) from error
+
+
+async def send_from_trigger(spec: NotifierSpec, message: Message) -> None:
+    """Tells it from the triggerer, where nothing may block."""
+    notifier = _made(spec)
+    context: Any = message.context()
+    try:
+        if type(notifier).async_notify is BaseNotifier.async_notify:
+            await asyncio.to_thread(notifier, context)
+        else:
+            notifier.context = context
+            await notifier
+    except StrandlineError:
+        raise
+    except Exception as error:
+        raise _failed(spec, error) from error
+
+
+def _failed(spec: NotifierSpec, error: Exception) -> Transient:
+    # Not the error's text: addresses may hold secrets.
+    return Transient(
+        f"notifier {spec.path} failed with {type(error).__name__}: see what it logged above, and "
+        "its connection"
+    )
+
+
+def _made(spec: NotifierSpec) -> BaseNotifier:
+    try:
+        kind = import_string(spec.path)
+    except ImportError as error:
+        raise Terminal(
+            f"notifier {spec.path} cannot be imported ({error}): install its provider where "
+            "Airflow's workers and triggerer run, or correct 'class'"
+        ) from error
+    if not (isinstance(kind, type) and issubclass(kind, BaseNotifier)):
+        raise Terminal(f"{spec.path} is no Airflow notifier: 'class' has to name one")
+    known = inspect.signature(kind.__init__).parameters
+    filled = {name: text for name, text in _FILLED.items() if name in known}
+    try:
+        return kind(**{**filled, **spec.arguments})
+    except (TypeError, ValueError) as error:
+        raise Terminal(f"notifier {spec.path} refuses its 'arguments': {error}") from error
+
+
+class WebhookNotifier(BaseNotifier):
+    """Posts the message as JSON to the address of an Airflow connection of type http.
+
+    `{"title", "text", "url", "alerts"}`. The connection's host is the address, its password is sent
+    as bearer token, its extra as headers. Raises `Transient` where it is not taken, without the
+    address: it may be a secret.
+    """
+
+    template_fields: Sequence[str] = ()
+
+    def __init__(self, http_conn_id: str = "http_default", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.http_conn_id = http_conn_id
+
+    def notify(self, context: Any) -> None:
+        """Posts it."""
+        import httpx  # noqa: PLC0415 - not while DAGs are parsed
+
+        try:
+            connection = BaseHook.get_connection(self.http_conn_id)
+            with httpx.Client(timeout=PATIENCE_SECONDS) as client:
+                answer = client.post(**self._request(connection, context))
+        except (AirflowNotFoundException, httpx.HTTPError) as error:
+            raise self._refused(error) from error
+        self._check(answer.status_code)
+
+    async def async_notify(self, context: Any) -> None:
+        """Posts it from the triggerer."""
+        import httpx  # noqa: PLC0415 - see `notify`
+
+        try:
+            connection = await BaseHook.aget_connection(self.http_conn_id)
+            async with httpx.AsyncClient(timeout=PATIENCE_SECONDS) as client:
+                answer = await client.post(**self._request(connection, context))
+        except (AirflowNotFoundException, httpx.HTTPError) as error:
+            raise self._refused(error) from error
+        self._check(answer.status_code)
+
+    def _request(self, connection: Connection, context: Mapping[str, Any]) -> dict[str, Any]:
+        host = connection.host or ""
+        port = f":{connection.port}" if connection.port else ""
+        address = host if "://" in host else f"{connection.schema or 'https'}://{host}{port}"
+        token = {"Authorization": f"Bearer {connection.password}"} if connection.password else {}
+        return {
+            "url": address,
+            "headers": {**connection.extra_dejson, **token},
+            "json": {name: context["strandline"][name] for name in _POSTED},
+        }
+
+    def _check(self, status: int) -> None:
+        if status >= 300:
+            raise Transient(
+                f"the webhook of Airflow connection '{self.http_conn_id}' answered {status}: check "
+                "its host, and its password (sent as bearer token)"
+            )
+
+    def _refused(self, error: Exception) -> StrandlineError:
+        if isinstance(error, AirflowNotFoundException):
+            return Terminal(
+                f"there is no Airflow connection '{self.http_conn_id}': create it with type http "
+                "and the webhook's address as host"
+            )
+        return Transient(
+            f"the webhook of Airflow connection '{self.http_conn_id}' cannot be reached "
+            f"({type(error).__name__}): check its host, and that this worker may reach it"
+        )

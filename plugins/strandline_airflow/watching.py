@@ -1,0 +1,199 @@
+"""One look at a source: what is new is put on record, then told, then struck off.
+
+The state lies in a Delta table of the source that has one row. Whoever looks commits first, under a
+claim, and tells then: of two watchers at once one tells, and what could not be told is kept for the
+next look. Only a process that dies between telling and striking off tells twice.
+"""
+
+import json
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+import pyarrow as pa
+
+from strandline.errors import StrandlineError, Terminal, Transient
+from strandline.lake import SourceLake
+from strandline.source import NotifierSpec, Source
+from strandline.standing import SourceStanding
+from strandline.watch import Alert, State, look
+from strandline_airflow import catalogue
+from strandline_airflow.ledger import Claim, Ledger
+from strandline_airflow.notifiers import Message, address, configured, identity, send
+from strandline_airflow.site import PREFIX
+
+log = logging.getLogger(__name__)
+
+WATCH = pa.schema(
+    [
+        pa.field("number", pa.int64(), nullable=False),
+        pa.field("state", pa.string(), nullable=False),
+        pa.field("outbox", pa.string(), nullable=False),
+    ]
+)
+KEPT = timedelta(days=1)  # what nobody would take for so long is told to nobody
+_ID = "watch"
+_TIDY = 100  # commits, after which the files of old states go
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """A message on its way to one notifier, by its identity."""
+
+    notifier: str
+    made_at: str
+    message: Message
+
+    @staticmethod
+    def from_fields(fields: dict[str, Any]) -> "Letter":
+        """The letter from JSON's types."""
+        message = fields.pop("message")
+        return Letter(**fields, message=Message(**{**message, "alerts": tuple(message["alerts"])}))
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the last look left: the state, and letters that are not delivered."""
+
+    number: int
+    state: State
+    outbox: tuple[Letter, ...] = ()
+
+
+class Watcher:
+    """Looks at one source."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        lake = SourceLake(source.lake, source.name)
+        self._ledger = Ledger(
+            lake.watch, WATCH, configuration=(("delta.checkpointInterval", "50"),)
+        )
+
+    def look(self, instant: datetime) -> tuple[Alert, ...]:
+        """Tells what has started and ended; returns it.
+
+        Raises `Transient` or `Terminal` where somebody could not be told; it is kept for the next
+        look.
+        """
+        specs = configured(self._source)
+        standing = catalogue.standing(self._source, ask_kafka=True)
+        before = self._remembered()
+        alerts, state = look(before.state, standing, instant)
+        _log(self._source.name, standing, alerts)
+        letters = _letters(self._source, alerts, specs, instant)
+        waiting = (*_not_too_old(before.outbox, instant), *letters)
+        after = self._keep(before, replace(before, state=state, outbox=waiting))
+        left = tuple(_undelivered(after.outbox, specs))
+        outbox = tuple(letter for letter, _ in left)
+        self._keep(after, replace(after, outbox=outbox))
+        if left:
+            terminal = all(isinstance(error, Terminal) for _, error in left)
+            why = "; ".join(sorted({str(error) for _, error in left}))
+            raise (Terminal if terminal else Transient)(f"not everybody was told: {why}")
+        return alerts
+
+    def _remembered(self) -> Memory:
+        table = self._ledger.ensure()
+        number = table.transaction_version(_ID)
+        if number is None:
+            return Memory(0, State())
+        (row,) = self._ledger.rows(table, number=number)
+        letters = tuple(map(Letter.from_fields, json.loads(row["outbox"])))
+        return Memory(number, State.from_json(row["state"]), letters)
+
+    def _keep(self, before: Memory, after: Memory) -> Memory:
+        """Commits what is new; `Superseded` where somebody else has looked in between."""
+        if after.state.same(before.state) and after.outbox == before.outbox:
+            return before
+        kept = replace(after, number=before.number + 1)
+        row = {
+            "number": kept.number,
+            "state": kept.state.to_json(),
+            "outbox": json.dumps([asdict(letter) for letter in kept.outbox]),
+        }
+        table = self._ledger.ensure()
+        claim = Claim(_ID, before.number or None, kept.number)
+        self._ledger.replace(table, pa.Table.from_pylist([row], WATCH), [claim])
+        if kept.number % _TIDY == 0:
+            self._ledger.tidy(table)
+        return kept
+
+
+def page_of(source: str, table: str = "") -> str:
+    """The address of the page about a source or one of its tables."""
+    query = urlencode({"source": source, **({"table": table} if table else {})})
+    return address(f"{PREFIX.removeprefix('/')}/{'table' if table else 'source'}?{query}")
+
+
+def _letters(
+    source: Source, alerts: Iterable[Alert], specs: Iterable[NotifierSpec], instant: datetime
+) -> tuple[Letter, ...]:
+    """One message for all that is new, to each notifier."""
+    found = list(alerts)
+    if not found:
+        return ()
+    message = _message(source.name, found)
+    return tuple(Letter(identity(spec), instant.isoformat(), message) for spec in specs)
+
+
+def _message(source: str, alerts: list[Alert]) -> Message:
+    first = alerts[0]
+    pages = [page_of(source, alert.condition.table) for alert in alerts]
+    title = first.title if len(alerts) == 1 else f"{first.title}, and {len(alerts) - 1} more"
+    lines = [
+        f"{alert.title}, {alert.text}\n{page}" for alert, page in zip(alerts, pages, strict=True)
+    ]
+    return Message(
+        title=f"Strandline: {title}",
+        text="\n".join(lines),
+        url=pages[0] if len(alerts) == 1 else page_of(source),
+        alerts=tuple(_plainly(alert, page) for alert, page in zip(alerts, pages, strict=True)),
+    )
+
+
+def _plainly(alert: Alert, page: str) -> dict[str, Any]:
+    of = alert.condition
+    return {
+        "source": alert.source,
+        "table": of.table or None,
+        "kind": of.kind.value,
+        "ended": alert.ended,
+        "since": of.since.isoformat(),
+        "behind_seconds": None if of.behind is None else of.behind.total_seconds(),
+        "cause": of.cause,
+        "url": page,
+    }
+
+
+def _not_too_old(letters: Iterable[Letter], instant: datetime) -> Iterator[Letter]:
+    for letter in letters:
+        if instant - datetime.fromisoformat(letter.made_at) <= KEPT:
+            yield letter
+        else:
+            log.error("Nobody took it for a day, now it is dropped: %s", letter.message.title)
+
+
+def _undelivered(
+    letters: Iterable[Letter], specs: Iterable[NotifierSpec]
+) -> Iterator[tuple[Letter, StrandlineError]]:
+    """Delivers; gives those that could not be, with why."""
+    known = {identity(spec): spec for spec in specs}
+    for letter in letters:
+        spec = known.get(letter.notifier)
+        if spec is None:
+            log.warning("Notifier %s is gone: %s", letter.notifier, letter.message.title)
+            continue
+        try:
+            send(spec, letter.message)
+        except StrandlineError as error:
+            yield letter, error
+
+
+def _log(source: str, standing: SourceStanding, alerts: Iterable[Alert]) -> None:
+    log.info("Looked at %s: %d tables", source, len(standing.tables))
+    for alert in alerts:
+        log.warning("%s, %s", alert.title, alert.text)

@@ -1,0 +1,316 @@
+"""The watch: who is told what, through real notifiers, and what is left where somebody is not."""
+
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+
+import airflow_stage
+import pytest
+import receivers
+from airflow.api.common.trigger_dag import trigger_dag
+from airflow.dag_processing.bundles.manager import DagBundlesManager
+from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
+from airflow.models.deadline import Deadline
+from airflow.sdk import BaseNotifier
+from airflow.triggers.callback import CallbackTrigger
+from airflow.utils.session import create_session
+from airflow.utils.types import DagRunTriggeredByType
+from strandline_airflow import notifiers, watching
+from strandline_airflow.dag import watch_dag
+from strandline_airflow.ledger import Superseded
+from strandline_airflow.notifiers import Message, identity, send
+from strandline_airflow.watching import Watcher
+
+from strandline import source as source_file
+from strandline.errors import Terminal, Transient
+from strandline.source import NotifierSpec
+
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+ORDERS = "shop.orders"
+MAIL = "airflow.providers.smtp.notifications.smtp.SmtpNotifier"
+WEBHOOK = "strandline_airflow.notifiers.WebhookNotifier"
+TO_MAIL = f'[[notifier]]\nclass = "{MAIL}"\narguments = {{ to = "ops@example.com" }}\n'
+TO_HOOK = f'[[notifier]]\nclass = "{WEBHOOK}"\narguments = {{ http_conn_id = "ops_hook" }}\n'
+
+
+@pytest.fixture
+def mails(monkeypatch):
+    with receivers.mail_server() as (port, mails):
+        extra = {"disable_tls": True, "disable_ssl": True, "from_email": "strandline@example.com"}
+        _connect(monkeypatch, "smtp_default", conn_type="smtp", port=port, extra=extra)
+        yield mails
+
+
+@pytest.fixture
+def hook(monkeypatch):
+    with receivers.web_server() as (port, hook):
+        _connect(monkeypatch, "ops_hook", conn_type="http", schema="http", port=port)
+        yield hook
+
+
+def _connect(monkeypatch, name, **fields):
+    text = json.dumps({"host": "127.0.0.1", **fields})
+    monkeypatch.setenv(f"AIRFLOW_CONN_{name.upper()}", text)
+
+
+@pytest.fixture(autouse=True)
+def airflow(monkeypatch, airflow_database):
+    assert airflow_database is None
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://airflow.example.com/flow")
+
+
+@pytest.fixture
+def watcher(source_path):
+    """Watchers of source `shop` with these notifiers in its file."""
+
+    def build(sections=""):
+        source_path.write_text(source_path.read_text() + sections)
+        return Watcher(source_file.load(source_path))
+
+    return build
+
+
+@pytest.fixture
+def hold(arrive, publish):
+    """Publishes a run that cannot apply table `orders`, and one that can."""
+
+    def run(error="column <x>: text is no int"):
+        arrive(ORDERS, 1)
+        publish(**({"orders": {"error": error}} if error else {}))
+
+    return run
+
+
+def minutes(number):
+    return NOON + timedelta(minutes=number)
+
+
+def test_mail_and_webhook_are_told_once_when_it_starts_and_once_when_it_ends(
+    watcher, hold, mails, hook
+):
+    watch = watcher(TO_MAIL + TO_HOOK)
+    hold()
+    for number in range(3):
+        watch.look(minutes(number))
+    assert [mail["subject"] for mail in mails] == ["Strandline: shop: orders: held"]
+    assert mails[0]["to"] == "ops@example.com"
+    body = mails[0].get_body(("html",)).get_content()
+    assert "held, since 2026-11-20 12:00 UTC" in body
+    assert "column &lt;x&gt;: text is no int" in body
+    assert "https://airflow.example.com/flow/strandline/table?source=shop&amp;table=orders" in body
+    (post,) = hook.posts
+    (alert,) = post["alerts"]
+    assert (alert["table"], alert["kind"], alert["ended"]) == ("orders", "held", False)
+    assert (
+        alert["url"] == "https://airflow.example.com/flow/strandline/table?source=shop&table=orders"
+    )
+    hold(error=None)
+    for number in range(3, 6):
+        watch.look(minutes(number))
+    assert [mail["subject"] for mail in mails][1:] == ["Strandline: shop: orders: over: held"]
+    assert [post["alerts"][0]["ended"] for post in hook.posts] == [False, True]
+
+
+def test_everything_that_is_new_at_once_is_one_message(watcher, arrive, publish, hook):
+    watch = watcher(TO_HOOK)
+    for table in ("a", "b", "c"):
+        arrive(f"shop.{table}", 1)
+    publish(**{table: {"error": "no"} for table in ("a", "b", "c")})
+    watch.look(NOON)
+    (post,) = hook.posts
+    assert post["title"] == "Strandline: shop: a: held, and 2 more"
+    assert len(post["alerts"]) == 3
+    assert post["url"].endswith("/strandline/source?source=shop")
+
+
+@pytest.mark.parametrize("answer", [500, 0])
+def test_what_a_webhook_does_not_take_is_kept_for_it_alone(
+    watcher, hold, mails, hook, answer, monkeypatch
+):
+    monkeypatch.setattr(notifiers, "PATIENCE_SECONDS", 0.2)
+    watch = watcher(TO_MAIL + TO_HOOK)
+    hold()
+    hook.status = answer
+    with pytest.raises(Transient, match="webhook of Airflow connection 'ops_hook'") as refused:
+        watch.look(NOON)
+    assert "127.0.0.1" not in str(refused.value)  # an address may be a secret
+    hook.released.set()
+    hook.status = 200
+    watch.look(minutes(5))
+    watch.look(minutes(10))
+    assert (len(mails), len(hook.posts)) == (1, 1)
+
+
+def test_a_missing_connection_is_named_and_nothing_is_lost(watcher, hold, request):
+    watch = watcher(TO_HOOK)
+    hold()
+    with pytest.raises(Terminal, match="no Airflow connection 'ops_hook': create it"):
+        watch.look(NOON)
+    hook = request.getfixturevalue("hook")
+    watch.look(minutes(5))
+    assert len(hook.posts) == 1
+
+
+def test_a_watcher_that_died_before_it_told_is_made_good_by_the_next_look(
+    watcher, hold, hook, monkeypatch
+):
+    watch = watcher(TO_HOOK)
+    hold()
+    with monkeypatch.context() as dying:
+        dying.setattr(watching, "_undelivered", _die)
+        with pytest.raises(KeyboardInterrupt):
+            watch.look(NOON)
+    assert hook.posts == []
+    watch.look(minutes(5))
+    assert len(hook.posts) == 1
+
+
+def _die(*_):
+    raise KeyboardInterrupt
+
+
+def test_of_two_watchers_at_once_one_tells(watcher, hold, hook, monkeypatch):
+    watch, other = watcher(TO_HOOK), watcher()
+    hold()
+    judged = watching.look
+
+    def overtaken(*arguments):
+        monkeypatch.setattr(watching, "look", judged)
+        other.look(NOON)
+        return judged(*arguments)
+
+    monkeypatch.setattr(watching, "look", overtaken)
+    with pytest.raises(Superseded):
+        watch.look(NOON)
+    watch.look(minutes(5))
+    assert len(hook.posts) == 1
+
+
+def test_what_nobody_takes_for_a_day_is_dropped(watcher, hold, hook):
+    watch = watcher(TO_HOOK)
+    hold()
+    hook.status = 500
+    with pytest.raises(Transient):
+        watch.look(NOON)
+    watch.look(NOON + timedelta(days=1, minutes=1))
+    hook.status = 200
+    watch.look(NOON + timedelta(days=1, minutes=2))
+    assert hook.posts == []
+
+
+def test_landing_that_stands_still_is_told_from_what_kafka_says(
+    watcher, arrive, connected, record, hook
+):
+    arrive(ORDERS, 3)
+    connected.replay([record(topic=ORDERS)] * 4)
+    watch = watcher('[[table]]\ntopic = "shop.orders"\nfreshness = "10m"\n' + TO_HOOK)
+    kinds = [[alert.condition.kind for alert in watch.look(minutes(n))] for n in (0, 5, 11, 15)]
+    assert kinds == [[], [], ["landing"], []]
+    assert "Kafka has 4 offsets more of shop.orders, and land__shop" in hook.posts[0]["text"]
+
+
+def test_the_dag_looks_at_every_source_for_itself(source_path, hold, hook):
+    text = source_path.read_text()
+    source_path.write_text(text + TO_HOOK)
+    broken = source_path.with_name("broken.toml")
+    broken.write_text(text + TO_HOOK.replace("WebhookNotifier", "Nothing"))
+    hold()
+    sources = map(source_file.load, (source_path, broken))
+    run = watch_dag(sources).test()
+    states = {task.task_id: task.state for task in run.get_task_instances()}
+    assert states == {"shop": "success", "broken": "success"}  # which has nothing to tell
+    assert len(hook.posts) == 1
+
+
+# ---------------------------------------------------- notifiers
+
+
+def test_the_environment_names_notifiers_for_sources_that_name_none(source):
+    text = json.dumps([{"class": MAIL, "arguments": {"to": "x"}}])
+    assert notifiers.configured(source, {"STRANDLINE_NOTIFIERS": text}) == (
+        NotifierSpec(MAIL, {"to": "x"}),
+    )
+
+
+@pytest.mark.parametrize("text", ["{}x", "[1]", '[{"klass": "x"}]', "5"])
+def test_notifiers_of_the_environment_that_are_none_are_told_how_they_look(source, text):
+    with pytest.raises(Terminal, match="STRANDLINE_NOTIFIERS must be a JSON list"):
+        notifiers.configured(source, {"STRANDLINE_NOTIFIERS": text})
+
+
+@pytest.mark.parametrize(
+    ("path", "arguments", "said"),
+    [
+        ("no.such.Notifier", {}, "cannot be imported"),
+        ("strandline_airflow.notifiers.Message", {}, "is no Airflow notifier"),
+        (MAIL, {"too": "x"}, "refuses its 'arguments'"),
+    ],
+)
+def test_a_notifier_that_cannot_be_made_is_told_why(path, arguments, said):
+    with pytest.raises(Terminal, match=said):
+        send(NotifierSpec(path, arguments), Message("t", "x", ""))
+
+
+class Collector(BaseNotifier):
+    """A notifier whose fields have the names of what is to be said, as Slack's and Apprise's do."""
+
+    template_fields = ("title", "text", "body")
+    told = []  # noqa: RUF012 - where the test looks
+
+    def __init__(self, title, text, body, **kwargs):
+        super().__init__(**kwargs)
+        self.title, self.text, self.body = title, text, body
+
+    def notify(self, context):
+        assert context
+        Collector.told.append((self.title, self.text, self.body))
+
+
+def test_parameters_that_are_meant_for_a_message_are_filled_in(monkeypatch):
+    monkeypatch.setattr(notifiers, "import_string", lambda _: Collector)
+    send(
+        NotifierSpec("a.Collector", {"body": "see {{ strandline.url }}"}),
+        Message("T", "x {{ y }}", "u"),
+    )
+    assert Collector.told == [("T", "T\nx {{ y }}", "see u")]
+
+
+def test_two_notifiers_of_one_class_are_told_apart_without_their_secrets():
+    one, two = (identity(NotifierSpec(MAIL, {"to": to})) for to in ("secret-a", "secret-b"))
+    assert one != two
+    assert "secret" not in one
+
+
+def test_a_message_cannot_become_markup():
+    html = Message("t", "<script>\nsecond", 'https://x/?a="b"').html
+    assert html.startswith("<p>&lt;script&gt;</p><p>second</p>")
+    assert '"b"' not in html
+
+
+# ---------------------------------------------------- deadlines
+
+
+@pytest.mark.usefixtures("mails")
+def test_a_run_that_is_late_is_told_by_the_triggerer(source_path, hook, monkeypatch):
+    monkeypatch.delenv("AIRFLOW_CONN_KAFKA_SHOP", raising=False)
+    late = source_path.with_name("late.toml")
+    late.write_text(f'freshness = "10m"\n{source_path.read_text()}{TO_HOOK}')
+    DagBundlesManager().sync_bundles_to_db()
+    sync_bag_to_db(DagBag(airflow_stage.PROJECT / "dags"), "dags-folder", None)
+    with create_session() as session:
+        run = trigger_dag("land__late", triggered_by=DagRunTriggeredByType.TEST, session=session)
+        session.flush()
+        (deadline,) = session.query(Deadline).filter_by(dagrun_id=run.id)
+        assert deadline.deadline_time == run.run_after + timedelta(minutes=10)
+        deadline.handle_miss(session)
+        called, run_id = deadline.callback.data, run.run_id
+    asyncio.run(_triggered(called))
+    (post,) = hook.posts
+    assert post["title"] == "Strandline: late: land__late takes too long"
+    assert f"Run {run_id} has not ended within the 10m" in post["text"]
+
+
+async def _triggered(callback):
+    trigger = CallbackTrigger(callback["path"], callback["kwargs"])
+    states = [event.payload["state"] async for event in trigger.run()]
+    assert states[-1] == "success"

@@ -1,0 +1,75 @@
+"""A mail server and a web server that keep what they are sent."""
+
+import json
+import socketserver
+import threading
+from contextlib import contextmanager
+from email import message_from_bytes
+from email.policy import default
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+
+@contextmanager
+def mail_server():
+    """Its port, and the mails that came."""
+    mails = []
+
+    class Session(socketserver.StreamRequestHandler):
+        def handle(self):
+            self.wfile.write(b"220 test\r\n")
+            for line in self.rfile:
+                command = line.strip().upper()[:4]
+                if command == b"DATA":
+                    self.wfile.write(b"354 go on\r\n")
+                    lines = iter(self.rfile.readline, b".\r\n")
+                    mails.append(message_from_bytes(b"".join(lines), policy=default))
+                self.wfile.write(b"221 bye\r\n" if command == b"QUIT" else b"250 ok\r\n")
+                if command == b"QUIT":
+                    return
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Session) as server, _serving(server):
+        yield server.server_address[1], mails
+
+
+class Hook:
+    """A webhook: `posts` has what was posted, `status` is what it answers; 0 is silence."""
+
+    def __init__(self):
+        self.posts, self.headers, self.status = [], [], 200
+        self.released = threading.Event()
+
+
+@contextmanager
+def web_server():
+    """Its port, and the hook."""
+    hook = Hook()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if not hook.status:
+                hook.released.wait(30)
+                return
+            hook.headers.append(dict(self.headers))
+            if hook.status < 300:
+                hook.posts.append(body)
+            self.send_response(hook.status)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server, _serving(server):
+        yield server.server_address[1], hook
+        hook.released.set()
+
+
+@contextmanager
+def _serving(server):
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
