@@ -29,7 +29,7 @@ class TableStanding:
     `unlanded` counts those that Kafka has beyond `landed_to`, the sum of its partitions' next
     offsets; it is None where Kafka was not asked. `held` says why the table was not applied, since
     the run planned at `held_since`. `orphans` are the halves of key moves without a partner that
-    the last run which changed the table counted.
+    the last run which changed the table counted; it was planned at `orphans_since`.
     """
 
     table: str
@@ -49,6 +49,7 @@ class TableStanding:
     losses: tuple[Loss, ...] = ()
     quarantined: Mapping[str, int] = field(default_factory=dict)
     orphans: int = 0
+    orphans_since: datetime | None = None
 
     @property
     def in_quarantine(self) -> int:
@@ -63,12 +64,17 @@ class TableStanding:
         """True where it waits longer than it may."""
         return self.waited(instant) > self.tolerance.freshness
 
+    def parted(self, instant: datetime) -> bool:
+        """True where halves of moves wait for longer than a change may: a cut often parts them."""
+        since = self.orphans_since
+        return self.orphans > 0 and since is not None and instant - since > self.tolerance.freshness
+
     def troubled(self, instant: datetime) -> bool:
         """True where somebody should look."""
         return bool(
             self.held
             or self.losses
-            or self.orphans
+            or self.parted(instant)
             or self.overdue(instant)
             or self.in_quarantine > self.tolerance.quarantine
         )

@@ -78,7 +78,7 @@ class Alert:
         of = self.condition
         since = f"since {of.since:%Y-%m-%d %H:%M} UTC"
         if self.ended:
-            return f"It was so {since}."
+            return f"as it had been {since}"
         behind = f", {duration.shown(of.behind)} behind" if of.behind is not None else ""
         return f"{since}{behind}: {of.cause}"
 
@@ -246,11 +246,11 @@ def _of_table(of: TableStanding, instant: datetime) -> Iterator[Condition]:
             f"{of.in_quarantine:,} records cannot be read ({reasons}); "
             f"{of.tolerance.quarantine:,} are borne",
         )  # fmt: skip
-    if of.orphans:
+    if of.parted(instant):
         yield Condition(
-            Kind.ORPHANS, of.table, of.planned_at or instant,
-            f"{of.orphans:,} halves of key moves have not found the other: it lies in quarantine, "
-            "was lost, or is yet to come",
+            Kind.ORPHANS, of.table, of.orphans_since or instant,
+            f"halves of key moves that have not found the other: {of.orphans:,}. It lies in "
+            "quarantine, was lost, or is yet to come",
         )  # fmt: skip
 
 

@@ -140,6 +140,8 @@ class _Reading:
         return self._published(bare, row) if row else bare
 
     def _published(self, bare: TableStanding, row: Published) -> TableStanding:
+        mark = self.marks.get(row.topic, {})
+        changed = (run["planned_at"] for run in self.runs if run["number"] == mark.get("changed"))
         return replace(
             bare,
             run=row.number,
@@ -149,7 +151,8 @@ class _Reading:
             current_rows=row.counts.current_rows,
             held=row.error,
             held_since=self._held_since(row) if row.error else None,
-            orphans=self.marks.get(row.topic, {}).get("orphans") or 0,
+            orphans=mark.get("orphans") or 0,
+            orphans_since=next(map(_time, changed), None),
         )
 
     def _held_since(self, row: Published) -> datetime:

@@ -112,7 +112,8 @@ def test_the_halves_that_the_last_change_left_are_told(source, arrive, publish):
     publish(orders={"orphaned_moves": 2})
     arrive(ITEMS, 1)
     publish(NOON + HOUR)
-    assert stand(source)["orders"].orphans == 2
+    orders = stand(source)["orders"]
+    assert (orders.orphans, orders.orphans_since) == (2, NOON)
     arrive(ORDERS, 1)
     publish(NOON + 2 * HOUR)
     assert stand(source)["orders"].orphans == 0
