@@ -64,7 +64,8 @@ class Story:
 class Landed:
     """One record as it lies in the landing table; texts, bytes that are none escaped.
 
-    `refused` says why it is in quarantine, None where it is not.
+    `value` is the whole of it, `payload` what is beside an embedded schema. `refused` says why it
+    is in quarantine, None where it is not.
     """
 
     topic: str
@@ -74,6 +75,7 @@ class Landed:
     timestamp: str
     headers: tuple[tuple[str, str], ...]
     key: str | None
+    payload: str | None
     value: str | None
     refused: str | None
 
@@ -239,6 +241,7 @@ def _landed(row: Mapping[str, Any], refused: str | None) -> Landed:
             (each["key"], _text(each["value"], _SAMPLE) or "") for each in row["headers"] or ()
         ),
         key=_text(row["key"], _WHOLE),
+        payload=_indented(row["value"], of="payload"),
         value=_indented(row["value"]),
         refused=refused,
     )
@@ -252,13 +255,20 @@ def _text(value: bytes | None, letters: int) -> str | None:
     return text if len(text) <= letters else text[:letters] + "…"
 
 
-def _indented(value: bytes | None) -> str | None:
-    """JSON with its lines indented where that keeps every digit; anything else as it is."""
+def _indented(value: bytes | None, of: str | None = None) -> str | None:
+    """JSON with its lines indented where that keeps every digit; anything else as it is.
+
+    `of` asks for one field of a document that has a schema beside it; None where it has none.
+    """
     text = _text(value, _WHOLE)
     try:
         document = json.loads(text or "", parse_float=_kept)
     except (ValueError, RecursionError):
-        return text
+        return None if of else text
+    if of:
+        if not (isinstance(document, dict) and document.keys() == {"schema", of}):
+            return None
+        document = document[of]
     return json.dumps(document, indent=2, ensure_ascii=False)
 
 

@@ -281,6 +281,7 @@ _templates = Environment(
     loader=FileSystemLoader(Path(__file__).with_name("templates")),
     autoescape=True,
     undefined=StrictUndefined,
+    auto_reload=False,  # of a page that is being upgraded, code and templates belong together
     trim_blocks=True,
     lstrip_blocks=True,
 )
@@ -301,21 +302,31 @@ def _shown(view: str, status: int = 200, **what: Any) -> Response:
 # ---------------------------------------------------- what goes wrong
 
 
+def _message(status: int, text: str, request: Request) -> Response:
+    """What went wrong, and the way back: to the table or the source that was asked about."""
+    given = request.query_params
+    source, table = given.get("source"), given.get("table")
+    back = []
+    if source and table and status != 401:
+        back = [(_address("table", source=source, table=table), table)]
+    return _shown("message", status, text=text, back=back)
+
+
 @app.exception_handler(StrandlineError)
-def _told(_request: Request, error: StrandlineError) -> Response:
+def _told(request: Request, error: StrandlineError) -> Response:
     status = 404 if isinstance(error, NoSuchThing) else 400
-    return _shown("message", 503 if isinstance(error, Transient) else status, text=str(error))
+    status = 503 if isinstance(error, Transient) else status
+    return _message(status, str(error), request)
 
 
 @app.exception_handler(RequestValidationError)
-def _misread(_request: Request, error: RequestValidationError) -> Response:
+def _misread(request: Request, error: RequestValidationError) -> Response:
     wrong = "; ".join(f"'{each['loc'][-1]}': {each['msg']}" for each in error.errors())
-    text = f"This address cannot be understood: {wrong}. Start at the overview"
-    return _shown("message", 400, text=text)
+    return _message(400, f"This address cannot be understood: {wrong}", request)
 
 
 @app.exception_handler(StarletteHTTPException)
-def _refused(_request: Request, error: HTTPException) -> Response:
+def _refused(request: Request, error: HTTPException) -> Response:
     text = {
         401: "You are not logged in, or your session is over. Log in to Airflow, then open this "
         "page again",
@@ -324,10 +335,10 @@ def _refused(_request: Request, error: HTTPException) -> Response:
         404: "There is no such view. Start at the overview",
         405: "This page only reads. What changes something is a DAG: trigger it in Airflow",
     }.get(error.status_code, str(error.detail))
-    return _shown("message", error.status_code, text=text)
+    return _message(error.status_code, text, request)
 
 
 @app.exception_handler(Exception)
-def _broken(_request: Request, _error: Exception) -> Response:
+def _broken(request: Request, _error: Exception) -> Response:
     # Airflow's server logs the error itself.
-    return _shown("message", 500, text="This view is broken; the log of the API server says why")
+    return _message(500, "This view is broken; the log of the API server says why", request)

@@ -329,6 +329,12 @@ def test_bad_input_is_answered_with_what_to_do(see, view, query, status, said):
     assert "Traceback" not in found.text
 
 
+@pytest.mark.usefixtures("published")
+def test_a_message_leads_back_to_the_table_that_was_asked_about(see):
+    found = see("key", source="shop", table="orders", key="77")
+    assert "Strandline shop orders orders topic shop.orders" in see(found.links[1]).text
+
+
 def test_a_table_without_a_published_history_says_what_to_trigger(see, arrive):
     arrive(ORDERS, 1)
     found = see("key", source="shop", table="orders", key="1")

@@ -1,0 +1,30 @@
+"""What is shown of one record: readable where that loses nothing, else as it came."""
+
+import pytest
+from strandline_airflow.findings import _indented, _text
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (b'{"a":1.5}', '{\n  "a": 1.5\n}'),
+        (b'{"a":12345678901234567890}', '{\n  "a": 12345678901234567890\n}'),
+        (b'{"a":1.50}', '{"a":1.50}'),  # indented, it would have lost a digit
+        (b'{"a":0.1234567890123456789}', '{"a":0.1234567890123456789}'),
+        (b"no json \xff", "no json \\xff"),
+        (b"", ""),
+        (None, None),
+    ],
+)
+def test_a_value_is_indented_where_that_keeps_every_digit(value, shown):
+    assert _indented(value) == shown
+
+
+def test_what_is_beside_an_embedded_schema_is_shown_first():
+    assert _indented(b'{"schema": {}, "payload": {"a": 1}}', of="payload") == '{\n  "a": 1\n}'
+    assert _indented(b'{"payload": 1, "more": 2}', of="payload") is None
+    assert _indented(b"[1]", of="payload") is None
+
+
+def test_a_long_value_is_cut():
+    assert _text(("ä" * 10).encode(), 3) == "äää…"
