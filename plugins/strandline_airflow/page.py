@@ -245,6 +245,7 @@ def _standing(source: Source, *, ask_kafka: bool = False) -> SourceStanding:
     try:
         return asked.result(KAFKA_PATIENCE)
     except Late:
+        asked.cancel()  # where it still waits for its turn behind others
         silent = f"Kafka did not answer within {KAFKA_PATIENCE:.0f} s"
         return replace(catalogue.standing(source), silent=silent)
 
