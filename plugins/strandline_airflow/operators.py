@@ -27,6 +27,8 @@ _CONF = {
     # The defaults (50 and 200) cost seconds a commit on small tables; delta-facts, measured.
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.shuffle.partitions": "4",
+    # Noting the Python line of every expression, for errors, is more work than the expression.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.driver.memory": "2g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

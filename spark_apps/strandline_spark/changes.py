@@ -6,8 +6,9 @@ whole life are found without reading its rows. `_run` says which run decoded a r
 
 from collections.abc import Mapping, Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from strandline import widening
 from strandline.types import ColumnType
@@ -22,9 +23,13 @@ META = (
 PARTITION = "_kind"
 
 
+def _is_kept() -> Column:
+    return F.col("_class").isin("change", "fence", "tombstone")
+
+
 def store(decoded: DataFrame, path: str, columns: Sequence[str], run: int) -> None:
     """Appends what is a change, a fence or a tombstone; once, however often it is called."""
-    rows = decoded.where(F.col("_class").isin("change", "fence", "tombstone"))
+    rows = decoded.where(_is_kept())
     # Positions come first: Delta keeps statistics of the first columns.
     named = rows.select(*META, *(F.col(quoted(name)) for name in columns))
     delta.evolve(named, path)
@@ -36,6 +41,19 @@ def store(decoded: DataFrame, path: str, columns: Sequence[str], run: int) -> No
         .option("txnAppId", delta.APPLICATION)
         .option("txnVersion", str(run))
         .save(path)
+    )
+
+
+def like(rows: DataFrame, schema: StructType) -> DataFrame:
+    """Decoded rows as the changes table would give them back: NULL in columns they do not have."""
+    own = set(rows.columns)
+    return rows.where(_is_kept()).select(
+        *(
+            (
+                F.col(quoted(field.name)) if field.name in own else F.lit(None).cast(field.dataType)
+            ).alias(field.name, **({"metadata": field.metadata} if field.metadata else {}))
+            for field in schema
+        )
     )
 
 

@@ -44,6 +44,8 @@ SETTINGS = {
     "spark.sql.constraintPropagation.enabled": "false",
     # Every query's plan is printed for a page that nobody looks at.
     "spark.sql.maxPlanStringLength": "1000",
+    # What a merge reads twice is kept in memory by the engine already.
+    "spark.databricks.delta.merge.materializeSource": "none",
 }
 
 # Below this many records compiling the stages takes longer than interpreting them, and one task
@@ -53,6 +55,7 @@ FOR_SMALL = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
 }
 
 
@@ -61,12 +64,11 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
     began = time.monotonic()
     lake = SourceLake(manifest.lake, manifest.source)
     delta.create(spark, lake.quarantine, StructType.fromDDL(QUARANTINE), [], {})
+    configure(spark, SETTINGS)
+    _remember_classes(spark)
     connector = CONNECTORS[manifest.connector].rules
     told = control.told(session(spark, SETTINGS), manifest, connector)
-    refused = frozenset(
-        row["table"]
-        for row in delta.read(spark, lake.quarantine).select("table").distinct().toLocalIterator()
-    )
+    refused = _refused(spark, lake)
     with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="table") as tables:
         receipts = tables.map(
             lambda cut: _table(spark, manifest, cut, told, refused), manifest.tables
@@ -74,6 +76,23 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
         done = tuple(receipts)
     seconds = round(time.monotonic() - began, 3)
     return Receipt(manifest.source, manifest.number, done, told.records, seconds)
+
+
+def _remember_classes(spark: SparkSession) -> None:
+    """Keeps the Java classes that PySpark asks for with every expression.
+
+    Each time they are looked for in all of Spark's jars: a tenth of a small run's work.
+    """
+    for name in ("functions", "org.apache.spark.sql.functions", "PythonUtils"):
+        setattr(spark._jvm, name, getattr(spark._jvm, name))  # noqa: SLF001
+
+
+def _refused(spark: SparkSession, lake: SourceLake) -> frozenset[str]:
+    """The tables of which records were ever put into quarantine."""
+    if delta.version(spark, lake.quarantine) == 0:
+        return frozenset()
+    tables = delta.read(spark, lake.quarantine).select("table").distinct()
+    return frozenset(row["table"] for row in tables.toLocalIterator())
 
 
 def _table(
@@ -85,7 +104,7 @@ def _table(
         small = sum(offsets.end - offsets.start for offsets in cut.ranges) < SMALL
         settings = {**SETTINGS, **(FOR_SMALL if small else {})}
         own = session(spark, settings)
-        return TableRun(own, manifest, cut, told, refused=cut.table in refused).compact()
+        return TableRun(own, manifest, cut, told, cut.table in refused, small).compact()
     except (StrandlineError, PySparkException, Py4JJavaError) as error:
         log.exception("%s: not applied", cut.table)
         return TableReceipt(
@@ -101,9 +120,14 @@ def _table(
 def session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
     """A session of its own: settings of one table's commit must not reach another's."""
     own = spark.newSession()
-    for name, value in settings.items():
-        own.conf.set(name, value)
+    configure(own, settings)
     return own
+
+
+def configure(spark: SparkSession, settings: Mapping[str, str]) -> None:
+    """Sets the settings of a session."""
+    for name, value in settings.items():
+        spark.conf.set(name, value)
 
 
 def _sentence(error: Exception) -> str:

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from strandline.errors import Terminal
+from strandline_spark.files import read_text
 
 APPLICATION = "strandline"
 _CONF = "spark.databricks.delta"
@@ -61,6 +61,8 @@ def create(
     properties: Mapping[str, str],
 ) -> None:
     """Makes the table where there is none; two makers at once are as good as one."""
+    if exists(spark, path):
+        return
     builder = DeltaTable.createIfNotExists(spark).location(path).addColumns(schema)
     for name, value in properties.items():
         builder = builder.property(name, value)
@@ -93,18 +95,29 @@ def append(rows: DataFrame, path: str, run: int, application: str = APPLICATION)
     )
 
 
+def texts(spark: SparkSession, path: str) -> Iterator[tuple[int, str]]:
+    """What runs left with their commits (see `fenced`), newest first, as far as the log goes back.
+
+    Read from the log's files: that starts no job.
+    """
+    for number in range(version(spark, path), -1, -1):
+        try:
+            commit = read_text(spark, f"{path}/_delta_log/{number:020d}.json")
+        except FileNotFoundError:
+            return
+        for action in map(json.loads, commit.splitlines()):
+            noted = action.get("commitInfo", {}).get("userMetadata")
+            if noted is not None:
+                left = json.loads(noted)
+                yield left["run"], left["text"]
+
+
 def metadata(spark: SparkSession, path: str, run: int) -> str:
-    """The text that the run left with its commit (see `fenced`)."""
-    found = (
-        DeltaTable.forPath(spark, path)
-        .history()
-        .where(F.get_json_object("userMetadata", "$.run") == str(run))
-        .select(F.get_json_object("userMetadata", "$.text"))
-        .first()
-    )
-    if found is None:
-        raise Terminal(f"{path}: run {run} was applied, but its commit is no longer in the log")
-    return str(found[0])
+    """The text that the run left with its commit."""
+    for number, text in texts(spark, path):
+        if number == run:
+            return text
+    raise Terminal(f"{path}: run {run} was applied, but its commit is no longer in the log")
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from strandline.change import ENDS, Op
 from strandline.position import fence_seq
+from strandline_spark.memory import kept
 
 _TIE_DIGITS, _PLACE_DIGITS = 16, 15
 REFUSED = "refused"
@@ -110,7 +111,7 @@ def distinct_fences(deliveries: DataFrame) -> DataFrame:
     )
     sweep = (F.col("_op") != Op.TRUNCATE.value).alias("_sweep")
     found = fences.groupBy("_seq", "_scope", sweep).agg(first.alias("first"))
-    return found.select("_seq", "_scope", "_sweep", "first.*").localCheckpoint()
+    return kept(found.select("_seq", "_scope", "_sweep", "first.*"))
 
 
 def _placed(deliveries: DataFrame) -> DataFrame:

@@ -23,12 +23,14 @@ _ENVELOPED = r'^\s*\{\s*"(schema|payload)"\s*:'
 class SchemaPair:
     """The embedded schemas of a record's value and key; None where there was none.
 
-    `flat`: the value is a row that ExtractNewRecordState made, no envelope.
+    `flat`: the value is a row that ExtractNewRecordState made, no envelope. `bare`: some records
+    have a value or a key, and no schema for it.
     """
 
     value: dict[str, Any] | None
     key: dict[str, Any] | None
     flat: bool
+    bare: bool
 
 
 def split(text: Column) -> tuple[Column, Column]:
@@ -59,6 +61,8 @@ def distinct_schemas(records: DataFrame) -> dict[int, SchemaPair]:
             F.first("value_schema").alias("value"),
             F.first("key_schema").alias("key"),
             F.first("marked").alias("marked"),
+            F.bool_or(F.col("value_schema").isNull() & _says(F.col("value_payload"))).alias("bare"),
+            F.bool_or(F.col("key_schema").isNull() & _says(F.col("key_payload"))).alias("bare_key"),
             F.min(F.struct("partition", "offset")).alias("first"),
         )
         .orderBy("first")
@@ -68,7 +72,13 @@ def distinct_schemas(records: DataFrame) -> dict[int, SchemaPair]:
 
 def _pair(row: Any) -> SchemaPair:
     value = _parsed(row["value"])
-    return SchemaPair(value, _parsed(row["key"]), row["marked"] or flattened.describes_row(value))
+    flat = row["marked"] or flattened.describes_row(value)
+    return SchemaPair(value, _parsed(row["key"]), flat, row["bare"] or row["bare_key"])
+
+
+def _says(payload: Column) -> Column:
+    """False for a tombstone, whichever way it is written."""
+    return F.coalesce(F.trim(payload) != "null", F.lit(False))
 
 
 def schema_id(value_schema: Column, key_schema: Column, marked: Column) -> Column:

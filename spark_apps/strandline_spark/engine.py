@@ -31,7 +31,7 @@ from strandline.values import single
 from strandline.version import COLUMNS, INTERNAL_COLUMNS
 from strandline_spark import delta
 from strandline_spark.changes import quoted
-from strandline_spark.compaction import SETTINGS, compact
+from strandline_spark.compaction import SETTINGS, compact, configure
 from strandline_spark.session import local
 
 _LANDING = (
@@ -48,8 +48,7 @@ def spark(records: Sequence[Record], *, batches: int, source: Source | None) -> 
     with tempfile.TemporaryDirectory(prefix="strandline-") as folder:
         session = local("strandline history")
         session.sparkContext.setLogLevel("ERROR")
-        for name, value in SETTINGS.items():
-            session.conf.set(name, value)
+        configure(session, SETTINGS)
         capture = CaptureLake(
             session,
             SourceLake(Path(folder).as_posix(), _SOURCE),

@@ -1,20 +1,34 @@
 """Small text files on whatever file system the lake is on, by Spark's own Hadoop clients."""
 
+from typing import Any
+
 from pyspark.sql import SparkSession
 
 
 def read_text(spark: SparkSession, uri: str) -> str:
-    """The whole file as text."""
-    return str(spark.read.text(uri, wholetext=True).first()[0])
+    """The whole file as text; `FileNotFoundError` where there is none."""
+    jvm, path, system = _opened(spark, uri)
+    if not system.exists(path):
+        raise FileNotFoundError(uri)
+    stream = system.open(path)
+    try:
+        return str(jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+    finally:
+        stream.close()
 
 
 def write_text(spark: SparkSession, uri: str, text: str) -> None:
     """Replaces the file; a reader sees the old text or the new, on stores that can do that."""
-    jvm = spark._jvm  # noqa: SLF001 - pyspark has no other way to write one file
-    path = jvm.org.apache.hadoop.fs.Path(uri)
-    system = path.getFileSystem(spark._jsc.hadoopConfiguration())  # noqa: SLF001
+    _, path, system = _opened(spark, uri)
     stream = system.create(path, True)
     try:
         stream.write(text.encode())
     finally:
         stream.close()
+
+
+def _opened(spark: SparkSession, uri: str) -> tuple[Any, Any, Any]:
+    """The JVM, the path and its file system; PySpark has no other door to single files."""
+    jvm = spark._jvm  # noqa: SLF001
+    path = jvm.org.apache.hadoop.fs.Path(uri)
+    return jvm, path, path.getFileSystem(spark._jsc.hadoopConfiguration())  # noqa: SLF001

@@ -12,13 +12,18 @@ from pyspark.sql import functions as F
 
 from strandline.change import Op
 from strandline_spark.distinct import major
+from strandline_spark.memory import kept
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is known of a table before the run; None where there is nothing yet."""
+    """What is known of a table before the run; None where there is nothing yet.
 
-    history: DataFrame | None
+    `heads` are the last versions of every key that the run may touch by more than its moves.
+    """
+
+    history: DataFrame
+    heads: DataFrame
     deleted_keys: DataFrame | None
     moves: DataFrame | None
     new_fences: DataFrame | None
@@ -34,6 +39,14 @@ class Touched:
     rederived: int
 
 
+def heads(history: DataFrame, batch: DataFrame, new_fences: DataFrame | None) -> DataFrame:
+    """The last version of each key of the batch; of every key where a truncate may touch it."""
+    last = history.where("_is_head")
+    if new_fences is None:
+        last = last.join(batch.select("_key").distinct(), "_key", "left_semi")
+    return kept(last)
+
+
 def touched(batch: DataFrame, standing: Standing) -> Touched:
     """Every key that the batch touches, by its changes or by a truncate."""
     rows = _touched(batch, standing)
@@ -43,10 +56,7 @@ def touched(batch: DataFrame, standing: Standing) -> Touched:
 
 def _touched(batch: DataFrame, standing: Standing) -> DataFrame:
     keys = _by_key(batch)
-    if standing.history is None:
-        return keys.select("_key", F.lit(True).alias("rederive"))
-    heads = standing.history.where("_is_head").select("_key", "_seq_seen", "_is_current")
-    seen = heads.select("_key", "_seq_seen")
+    seen = standing.heads.select("_key", "_seq_seen")
     if standing.deleted_keys is not None:
         seen = seen.unionByName(standing.deleted_keys.select("_key", "_seq_seen"))
         seen = seen.groupBy("_key").agg(F.max("_seq_seen").alias("_seq_seen"))
@@ -55,13 +65,13 @@ def _touched(batch: DataFrame, standing: Standing) -> DataFrame:
     again = late | F.col("moved") | F.col("dangling")
     if standing.shifts:
         # A transaction that goes on: its first part may have to be read in another order now.
-        begun = standing.history.where("_is_head").select("_key", F.col("_tx_id").alias("begun"))
+        begun = standing.heads.select("_key", F.col("_tx_id").alias("begun"))
         joined = joined.join(begun, "_key", "left")
         again |= F.coalesce(F.array_contains("tx_ids", F.col("begun")), F.lit(False))
     found = joined.select("_key", again.alias("rederive"))
     if standing.new_fences is not None:
-        found = _with_fenced(found, standing.history, heads, standing.new_fences)
-    found = found.localCheckpoint()
+        found = _with_fenced(found, standing, standing.new_fences)
+    found = kept(found)
     return found if standing.moves is None else _with_chains(found, standing.moves)
 
 
@@ -85,23 +95,21 @@ def _by_key(batch: DataFrame) -> DataFrame:
     )
 
 
-def _with_fenced(
-    found: DataFrame, history: DataFrame, heads: DataFrame, fences: DataFrame
-) -> DataFrame:
+def _with_fenced(found: DataFrame, standing: Standing, fences: DataFrame) -> DataFrame:
     """Adds the keys that a new truncate closes: live ones; re-derived, where it comes late."""
     cuts = F.broadcast(fences.select(F.col("_seq").alias("cut")))
     late = (
-        history.join(
+        standing.history.join(
             cuts,
             (F.col("_seq_from") < F.col("cut"))
             & (F.col("_seq_to").isNull() | (F.col("cut") < F.col("_seq_to"))),
         )
         .select("_key", "cut")
-        .join(heads.select("_key", "_seq_seen"), "_key")
+        .join(standing.heads.select("_key", "_seq_seen"), "_key")
         .where(F.col("_seq_seen") > F.col("cut"))
         .select("_key", F.lit(True).alias("rederive"))
     )
-    live = heads.where("_is_current").select("_key", F.lit(False).alias("rederive"))
+    live = standing.heads.where("_is_current").select("_key", F.lit(False).alias("rederive"))
     return (
         found.unionByName(late).unionByName(live)
         .groupBy("_key").agg(F.max("rederive").alias("rederive"))
@@ -117,7 +125,18 @@ def _with_chains(found: DataFrame, moves: DataFrame) -> DataFrame:
     frontier = chained
     while not frontier.isEmpty():
         reached = frontier.join(edges, "_key").select(F.col("other").alias("_key")).distinct()
-        frontier = reached.join(chained, "_key", "left_anti").localCheckpoint()
+        frontier = kept(reached.join(chained, "_key", "left_anti"))
         chained = chained.unionByName(frontier)
     all_keys = found.unionByName(chained.select("_key", F.lit(True).alias("rederive")))
-    return all_keys.groupBy("_key").agg(F.max("rederive").alias("rederive")).localCheckpoint()
+    return kept(all_keys.groupBy("_key").agg(F.max("rederive").alias("rederive")))
+
+
+def replaced(keys: Touched, standing: Standing) -> tuple[int, int]:
+    """How many versions the run takes out of the history, and how many of them are open.
+
+    Of a key that is appended to that is its head, of a re-derived one everything.
+    """
+    old = standing.history if keys.rederived else standing.heads
+    gone = old.join(keys.rows, "_key").where(F.col("_is_head") | F.col("rederive"))
+    found = gone.agg(F.count("*").alias("all"), F.count_if("_is_current").alias("open")).first()
+    return found["all"], found["open"]

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from strandline.change import IMAGES, Op
 from strandline_spark.distinct import is_end, major
+from strandline_spark.memory import kept
 
 BASE = "base"
 
@@ -115,14 +116,13 @@ def moved(rows: DataFrame) -> Linked:
         F.when(F.col("_ends"), F.col("_life")).alias("left_life"),
         _times("_key", "_moved_to").alias("left_nth"),
     )
-    paired = arrived.join(
-        departed,
+    same = (
         (F.col("old_key") == F.col("left_key"))
         & (F.col("child_key") == F.col("new_key"))
         & F.col("at").eqNullSafe(F.col("left_at"))
-        & (F.col("nth") == F.col("left_nth")),
-        "full",
-    ).localCheckpoint()
+        & (F.col("nth") == F.col("left_nth"))
+    )
+    paired = kept(arrived.join(departed, same, "full"))
     alone = F.col("child_key").isNull() | F.col("left_key").isNull()
     arrived_alone = F.col("left_key").isNull()
     found = paired.agg(
@@ -133,7 +133,7 @@ def moved(rows: DataFrame) -> Linked:
         F.col("left_life").alias("parent_life"),
     )  # fmt: skip
     if found["waiting"]:
-        edges = edges.unionByName(_standing(paired.where(arrived_alone), rows)).localCheckpoint()
+        edges = kept(edges.unionByName(_standing(paired.where(arrived_alone), rows)))
     return Linked(_with_roots(rows, _roots(edges)), found["orphans"])
 
 
@@ -173,12 +173,13 @@ def _roots(edges: DataFrame) -> DataFrame:
         at = (F.col("root_key") == F.col("via_key")) & (F.col("root_life") == F.col("via_life"))
         if found.join(further, at, "left_semi").isEmpty():
             return found
-        found = found.join(further, at, "left").select(
+        doubled = found.join(further, at, "left").select(
             "child_key", "child_life",
             F.coalesce("far_key", "root_key").alias("root_key"),
             F.coalesce("far_life", "root_life").alias("root_life"),
             (F.col("depth") + F.coalesce("far_depth", F.lit(0))).alias("depth"),
-        ).localCheckpoint()  # fmt: skip
+        )  # fmt: skip
+        found = kept(doubled)
 
 
 def _with_roots(rows: DataFrame, roots: DataFrame) -> DataFrame:

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from strandline.change import Op
 from strandline_spark.distinct import major
+from strandline_spark.memory import kept
 
 
 def settled(deliveries: DataFrame, everything: DataFrame, *, shifts: bool) -> DataFrame:
@@ -17,14 +18,10 @@ def settled(deliveries: DataFrame, everything: DataFrame, *, shifts: bool) -> Da
     `everything` are the deliveries of the whole table: how far a partition had come before a record
     is a matter of all its keys.
     """
-    suspects = _suspects(everything).localCheckpoint()
+    suspects = kept(_suspects(everything))
     if suspects.isEmpty():
         return deliveries
-    found = (
-        _genuine(everything, suspects, shifts=shifts)
-        .withColumn("_genuine", F.lit(True))
-        .localCheckpoint()
-    )
+    found = kept(_genuine(everything, suspects, shifts=shifts).withColumn("_genuine", F.lit(True)))
     at = ["_key", "_topic_id", "_partition", "_offset"]
     told = deliveries.join(F.broadcast(found), at, "left")
     delivery = F.when(F.col("_genuine"), F.lit(1)).otherwise(F.col("_delivery"))

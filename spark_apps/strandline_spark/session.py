@@ -17,6 +17,8 @@ LOCAL = {
     "spark.driver.memory": "2g",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
+    # Noting the Python line of every expression, for errors, is more work than the expression.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 
 

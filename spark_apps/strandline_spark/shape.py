@@ -65,7 +65,7 @@ def shape(
     """
     rows = {number: _row_types(pair, connector) for number, pair in schemas.items() if pair.value}
     keys = {number: _key_types(pair, connector) for number, pair in schemas.items() if pair.key}
-    bare = {number: pair for number, pair in schemas.items() if not (pair.value and pair.key)}
+    bare = {number: pair for number, pair in schemas.items() if pair.bare}
     inferred: set[str] = set()
     if bare:
         shown, shown_key, scope = _shown(records.where(F.col("schema_id").isin(*bare)))
@@ -78,7 +78,7 @@ def shape(
                 rows[number] = declared | {name: shown[name] for name in sorted(inferred)}
     columns = _by_column(rows, inferred)
     targets = {name: _target(name, types, known) for name, types in columns.items()}
-    return Shape(columns, keys, targets, any(pair.value is None for pair in schemas.values()))
+    return Shape(columns, keys, targets, any(pair.value is None for pair in bare.values()))
 
 
 def _by_column(

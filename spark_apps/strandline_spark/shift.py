@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from strandline.change import ENDS, IMAGES, Op
 from strandline_spark.link import BASE, by_key, earlier
+from strandline_spark.memory import kept
 
 _IMAGES = [op.value for op in IMAGES]
 _ROW = "struct<image: bigint, seq: string, own: boolean>"
@@ -26,7 +27,7 @@ def in_turn(rows: DataFrame, *, full_before: bool) -> DataFrame:
     """Rows with each delete put where the row after it begins; expects `_fence` and `_shifts`."""
     keys = rows.where("_shifts").select("_key").distinct()
     turned = _turned(rows.join(keys, "_key", "left_semi"), full_before=full_before)
-    found = turned.localCheckpoint()
+    found = kept(turned)
     return (
         rows.join(F.broadcast(found), ["_key", "_seq"], "left")
         .where(F.coalesce(F.col("_turn") != "", F.lit(True)))

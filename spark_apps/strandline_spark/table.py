@@ -2,7 +2,7 @@
 
 import json
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
@@ -31,6 +31,7 @@ from strandline_spark.derive import Context, Derived, derive
 from strandline_spark.distinct import distinct_fences
 from strandline_spark.fold import Columns
 from strandline_spark.heads import Standing, Touched
+from strandline_spark.memory import kept
 from strandline_spark.shape import Known, shape
 
 
@@ -55,14 +56,30 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
+class Batch:
+    """What arrived: its tally and, unless it is large, its changes in memory."""
+
+    tally: Tally
+    changes: DataFrame | None
+
+
+NOTHING = Batch(Tally(*([0] * len(fields(Tally)))), None)
+
+
+@dataclass(frozen=True, slots=True)
 class TableRun:
-    """One table's part of a manifest; `spark` is a session of its own."""
+    """One table's part of a manifest; `spark` is a session of its own.
+
+    `refused`: whether earlier runs put records of the table into quarantine; `small`: whether what
+    arrived is quicker kept than read again.
+    """
 
     spark: SparkSession
     manifest: Manifest
     cut: TableCut
     told: Told
-    refused: bool  # whether earlier runs put records of the table into quarantine
+    refused: bool
+    small: bool
 
     @property
     def connector(self) -> Connector:
@@ -80,28 +97,28 @@ class TableRun:
         """Applies what was landed; raises what goes wrong, having committed no history."""
         began = time.monotonic()
         history = self.lake.history(self.cut.table)
-        if delta.applied(self.spark, history) >= self.run:
-            return self._totalled(_receipt(delta.metadata(self.spark, history, self.run)))
-        before = delta.version(self.spark, history)
-        tally = self._decode() if self.cut.ranges else Tally(*([0] * len(Tally.__slots__)))
+        applied = delta.applied(self.spark, history)
+        if applied >= self.run:
+            return self._versioned(_receipt(delta.metadata(self.spark, history, self.run)))
+        batch = self._decode() if self.cut.ranges else NOTHING
+        tally = batch.tally
         receipt = TableReceipt(
             table=self.cut.table,
             topic=self.cut.topic,
             counts=Counts(
                 landed=tally.landed, control=tally.control, quarantined=tally.quarantined
             ),
-            history_version=before,
         )
-        swept = self._sweep(tally)
-        if swept or tally.changes + tally.fences + tally.tombstones:
-            receipt = self._fold(tally, receipt, swept=swept)
-        elif before >= 0:
-            receipt = self._totalled(receipt)
+        sweeps = self._sweeps(batch, applied)
+        if sweeps is not None or tally.changes + tally.fences + tally.tombstones:
+            receipt = self._fold(batch, sweeps, applied, receipt)
+        elif applied >= 0:
+            receipt = self._versioned(_with_totals(receipt, *self._totals()))
         return replace(receipt, seconds=round(time.monotonic() - began, 3))
 
     # ------------------------------------------------------------------ decode
 
-    def _decode(self) -> Tally:
+    def _decode(self) -> Batch:
         path = self.lake.changes(self.cut.table)
         landed = landing.records(
             self.spark, self.lake.landing, self.manifest.landing_version, self.cut.ranges
@@ -117,7 +134,10 @@ class TableRun:
         of = shape(parsed, schemas, self.connector.rules, known)
         flat = [number for number, pair in schemas.items() if pair.flat]
         decoded = Decoder(of, self.connector, self.cut.rules, self.run).decode(parsed, flat)
-        if delta.applied(self.spark, path) >= self.run:
+        if self.small:
+            decoded = kept(decoded)
+        stored = delta.applied(self.spark, path) >= self.run
+        if stored:
             tally = Tally(**decoded.agg(*_tallied()).first().asDict())
         else:
             seen = Observation(f"decode {self.cut.table}")
@@ -125,7 +145,9 @@ class TableRun:
             tally = Tally(**seen.get)
         if tally.quarantined:
             self._quarantine(decoded)
-        return tally
+        if stored or not self.small:
+            return Batch(tally, None)
+        return Batch(tally, changes.like(decoded, delta.read(self.spark, path).schema))
 
     def _quarantine(self, decoded: DataFrame) -> None:
         rows = decoded.where(F.col("_class") == verdict.QUARANTINED).select(
@@ -136,45 +158,60 @@ class TableRun:
         )  # fmt: skip
         delta.append(rows, self.lake.quarantine, self.run, f"{delta.APPLICATION}/{self.cut.table}")
 
-    def _sweep(self, tally: Tally) -> bool:
-        """Puts the fences of complete snapshots on record; True where there are new ones.
+    def _sweeps(self, batch: Batch, applied: int) -> DataFrame | None:
+        """The fences of complete snapshots, put on record; None where there are no new ones.
 
         Looked for where a snapshot has just been completed, or its reads have just arrived.
         """
         path = self.lake.changes(self.cut.table)
-        wanted = self.told.snapshots if tally.reads else self.told.fresh
+        wanted = self.told.snapshots if batch.tally.reads else self.told.fresh
         if not (self.cut.rules.sweep and wanted and delta.exists(self.spark, path)):
-            return False
-        every = self._every()
-        old = every.where(F.col("_op") == fences.SWEEP).select("_seq", "_scope", "_run")
+            return None
+        every = self._every(batch, applied)
+        old = every.where(F.col("_op") == fences.SWEEP)
         same = F.col("n._seq").eqNullSafe(F.col("o._seq"))
         same &= F.col("n._scope").eqNullSafe(F.col("o._scope"))
         found = fences.sweeps(every, wanted, self.run).dropDuplicates(["_seq", "_scope"])
-        new = found.alias("n").join(old.alias("o"), same, "left_anti").localCheckpoint()
+        new = kept(found.alias("n").join(old.alias("o"), same, "left_anti"))
         if new.isEmpty():
             # A run that died after this point has put its own on record already.
-            return not old.where(F.col("_run") == self.run).isEmpty()
+            mine = old.where(F.col("_run") == self.run)
+            return None if mine.isEmpty() else mine
         delta.append(new, path, self.run, f"{delta.APPLICATION}/{fences.SWEEP}")
-        return True
+        return new
 
-    def _every(self) -> DataFrame:
+    def _every(self, batch: Batch, applied: int) -> DataFrame:
         """All deliveries that count: this run's, and those of runs that were applied."""
-        applied = delta.applied(self.spark, self.lake.history(self.cut.table))
+        if applied < 0 and batch.changes is not None:
+            return batch.changes
         path = self.lake.changes(self.cut.table)
         return changes.known(self.spark, path, run=self.run, applied=applied)
 
     # ------------------------------------------------------------------ fold
 
-    def _fold(self, tally: Tally, receipt: TableReceipt, *, swept: bool) -> TableReceipt:
-        applied = delta.applied(self.spark, self.lake.history(self.cut.table))
-        every = self._every()
-        kinds = changes.kinds(every) if applied >= 0 or swept else tally.kinds
-        cuts = distinct_fences(every) if "fence" in kinds else None
+    def _fold(
+        self, batch: Batch, sweeps: DataFrame | None, applied: int, receipt: TableReceipt
+    ) -> TableReceipt:
+        tally = batch.tally
+        every = self._every(batch, applied)
+        few = every.where(F.col("_kind") != "row").select(*changes.META)
+        kinds = tally.kinds
+        if applied >= 0:
+            few = kept(few)
+            kinds = changes.kinds(few)
+        if sweeps is not None:
+            few = few.unionByName(sweeps.select(*changes.META))
+            kinds |= {"fence"}
+        cuts = distinct_fences(few) if "fence" in kinds else None
         rows = every.where(F.col("_kind") != "fence")
+        new = rows if batch.changes is None else batch.changes.where(F.col("_kind") != "fence")
+        new = new.where(F.col("_run") == self.run)
+        moving = few.where(F.col("_kind") == "move") if "move" in kinds else None
         if self.connector.rules.infers_moves:
-            rows, inferred = self._announced(rows)
-            kinds |= {"move"} if inferred else set()
-        standing = self._standing(rows, kinds, cuts, applied)
+            inferred = self._inferred_moves(rows)
+            if inferred is not None:
+                rows, new = moves.announced(rows, inferred), moves.announced(new, inferred)
+                moving = rows.where(F.col("_kind") == "move")
         context = Context(
             run=self.run,
             columns=self._columns(every),
@@ -184,34 +221,38 @@ class TableRun:
             everything=rows,
             refused=self._refused() if self.refused or tally.quarantined else None,
         )
-        if standing.history is None:
-            keys, derived = None, derive(rows, context, moves=standing.moves is not None)
+        if applied < 0:
+            keys, replaced = None, (0, 0)
+            derived = derive(rows, context, moves=moving is not None)
         else:
-            keys = heads.touched(rows.where(F.col("_run") == self.run), standing)
-            derived = self._derived(rows, keys, standing, context)
-        versions = derived.versions.persist()
+            newly = cuts if tally.fences or sweeps is not None else None
+            standing = self._standing(new, moving, newly)
+            keys = heads.touched(new, standing)
+            replaced = heads.replaced(keys, standing)
+            derived = self._derived(rows, new, keys, standing, context)
+        versions = kept(derived.versions)  # a merge reads them twice
         try:
             written = audit.well_formed(versions, self.cut.topic)
             counts = self._counts(receipt.counts, tally, derived, cuts)
             audit.conserved(counts, self.cut.topic)
             if written.heads < (derived.keys if keys is None else keys.count):
                 delta.append(derived.unseen, self.lake.deleted_keys(self.cut.table), self.run)
+            before, open_before = (0, 0) if keys is None else self._totals()
             receipt = replace(
                 receipt,
-                counts=replace(
-                    counts,
-                    rows_written=written.rows,
-                    history_rows=written.rows,
-                    current_rows=written.live,
-                ),
+                counts=replace(counts, rows_written=written.rows),
                 changed=True,
                 orphaned_moves=derived.orphans,
             )
+            receipt = _with_totals(
+                receipt,
+                before - replaced[0] + written.rows,
+                open_before - replaced[1] + written.live,
+            )
             self._apply(versions, keys, receipt)
         finally:
-            versions.unpersist()
             derived.release()
-        return self._totalled(receipt) if keys is not None else self._versioned(receipt)
+        return self._versioned(receipt)
 
     def _refused(self) -> DataFrame:
         """Key and coordinates of the table's records in quarantine."""
@@ -228,45 +269,47 @@ class TableRun:
         json = changes.business_columns(every)
         return Columns(json, self.cut.rules.tracked(tuple(json)))
 
-    def _announced(self, rows: DataFrame) -> tuple[DataFrame, bool]:
-        """The changes with the key moves that no header announced; whether there are any."""
+    def _inferred_moves(self, rows: DataFrame) -> DataFrame | None:
+        """The key moves that no header announced, this run's put on record; None without any."""
         path = self.lake.moves(self.cut.table)
-        found = moves.halves(rows, self.run).localCheckpoint()
+        found = kept(moves.halves(rows, self.run))
         if not found.isEmpty():
             delta.append(found, path, self.run)
-        if not delta.exists(self.spark, path):
-            return rows, False
-        return moves.announced(rows, delta.read(self.spark, path)), True
+        return delta.read(self.spark, path) if delta.exists(self.spark, path) else None
 
     def _standing(
-        self, rows: DataFrame, kinds: frozenset[str], cuts: DataFrame | None, applied: int
+        self, new: DataFrame, moving: DataFrame | None, cuts: DataFrame | None
     ) -> Standing:
-        history = self.lake.history(self.cut.table)
+        history = delta.read(self.spark, self.lake.history(self.cut.table))
         deleted = self.lake.deleted_keys(self.cut.table)
-        known = applied >= 0
-        late = known and delta.exists(self.spark, deleted)
-        new_cuts = None if cuts is None else cuts.where(F.col("_run") == self.run)
+        late = delta.exists(self.spark, deleted)
+        fresh = None if cuts is None else cuts.where(F.col("_run") == self.run)
         return Standing(
-            history=delta.read(self.spark, history) if known else None,
+            history=history,
+            heads=heads.heads(history, new, fresh),
             deleted_keys=delta.read(self.spark, deleted) if late else None,
-            moves=rows.where(F.col("_kind") == "move") if "move" in kinds else None,
-            new_fences=new_cuts,
+            moves=moving,
+            new_fences=fresh,
             shifts=self.connector.rules.shifts,
         )
 
     def _derived(
-        self, rows: DataFrame, keys: Touched, standing: Standing, context: Context
+        self,
+        rows: DataFrame,
+        new: DataFrame,
+        keys: Touched,
+        standing: Standing,
+        context: Context,
     ) -> Derived:
-        moving = standing.moves is not None
         parts = []
         if keys.count > keys.rederived or not keys.count:
             appended = keys.rows.where(~F.col("rederive"))
-            batch = rows.where(F.col("_run") == self.run).join(appended, "_key", "left_semi")
-            base = standing.history.where("_is_head").join(appended, "_key", "left_semi")
+            base = standing.heads.join(appended, "_key", "left_semi")
+            batch = new.join(appended, "_key", "left_semi")
             parts.append(derive(batch, context, heads=base))
         if keys.rederived:
-            rederived = keys.rows.where("rederive")
-            parts.append(derive(rows.join(rederived, "_key", "left_semi"), context, moves=moving))
+            every = rows.join(keys.rows.where("rederive"), "_key", "left_semi")
+            parts.append(derive(every, context, moves=standing.moves is not None))
         return reduce(Derived.with_, parts)
 
     def _counts(
@@ -295,22 +338,29 @@ class TableRun:
             else:
                 apply.replace(versions, keys, path)
 
-    def _totalled(self, receipt: TableReceipt) -> TableReceipt:
-        """The receipt with the table's version and rows after this run."""
+    def _totals(self) -> tuple[int, int]:
+        """The rows of the history before this run and how many are open, as its last run noted."""
         path = self.lake.history(self.cut.table)
+        for _, text in delta.texts(self.spark, path):
+            counts = _receipt(text).counts
+            return counts.history_rows, counts.current_rows
         after = delta.read(self.spark, path)
         rows = after.agg(F.count("*").alias("all"), F.count_if("_is_current").alias("open")).first()
-        counts = replace(receipt.counts, history_rows=rows["all"], current_rows=rows["open"])
-        return self._versioned(replace(receipt, counts=counts))
+        return rows["all"], rows["open"]
 
     def _versioned(self, receipt: TableReceipt) -> TableReceipt:
         path = self.lake.history(self.cut.table)
         return replace(receipt, history_version=delta.version(self.spark, path))
 
 
+def _with_totals(receipt: TableReceipt, rows: int, current: int) -> TableReceipt:
+    counts = replace(receipt.counts, history_rows=rows, current_rows=current)
+    return replace(receipt, counts=counts)
+
+
 def _receipt(text: str) -> TableReceipt:
-    fields = json.loads(text)
-    return TableReceipt(counts=Counts(**fields.pop("counts")), **fields)
+    told = json.loads(text)
+    return TableReceipt(counts=Counts(**told.pop("counts")), **told)
 
 
 def _tallied() -> list[Column]:
