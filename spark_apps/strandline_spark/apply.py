@@ -18,10 +18,11 @@ PARTITION = "_is_head"
 _PROPERTIES = {"delta.enableDeletionVectors": "true"}
 
 
-def ensure(versions: DataFrame, path: str) -> None:
-    """Makes the history table, or adds the columns that it lacks."""
+def widen(versions: DataFrame, path: str) -> None:
+    """Adds the columns that the history lacks, if there is one."""
     spark = versions.sparkSession
-    delta.create(spark, path, versions.schema, [PARTITION], _PROPERTIES)
+    if not delta.exists(spark, path):
+        return
     delta.evolve(versions, path)
     known = {field.name: field.dataType for field in delta.read(spark, path).schema}
     if any(known.get(field.name) != field.dataType for field in versions.schema):
@@ -31,8 +32,9 @@ def ensure(versions: DataFrame, path: str) -> None:
 
 
 def append(versions: DataFrame, path: str) -> None:
-    """All keys are new: nothing has to be found, let alone replaced."""
-    versions.write.format("delta").mode("append").save(path)
+    """All keys are new: nothing has to be found or replaced. The first one makes the table."""
+    writer = versions.write.format("delta").mode("append").partitionBy(PARTITION)
+    writer.options(**_PROPERTIES).save(path)
 
 
 def replace(versions: DataFrame, keys: Touched, path: str) -> None:

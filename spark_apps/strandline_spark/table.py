@@ -67,6 +67,30 @@ NOTHING = Batch(Tally(*([0] * len(fields(Tally)))), None)
 
 
 @dataclass(frozen=True, slots=True)
+class Noted:
+    """What a run leaves with its commit of the history, for the next one to go on from.
+
+    `kinds` are the rare kinds of changes that the table has ever had (`changes.kinds`).
+    """
+
+    receipt: TableReceipt
+    kinds: frozenset[str]
+
+    def text(self) -> str:
+        """As JSON."""
+        return json.dumps({"receipt": asdict(self.receipt), "kinds": sorted(self.kinds)})
+
+    @staticmethod
+    def from_text(text: str) -> "Noted | None":
+        """What `text` wrote; None where it was written by a release that noted less."""
+        told = json.loads(text)
+        if "kinds" not in told:
+            return None
+        counts = Counts(**told["receipt"].pop("counts"))
+        return Noted(TableReceipt(counts=counts, **told["receipt"]), frozenset(told["kinds"]))
+
+
+@dataclass(frozen=True, slots=True)
 class TableRun:
     """One table's part of a manifest; `spark` is a session of its own.
 
@@ -99,7 +123,8 @@ class TableRun:
         history = self.lake.history(self.cut.table)
         applied = delta.applied(self.spark, history)
         if applied >= self.run:
-            return self._versioned(_receipt(delta.metadata(self.spark, history, self.run)))
+            noted = Noted.from_text(delta.metadata(self.spark, history, self.run)) or self._before()
+            return self._versioned(noted.receipt)
         batch = self._decode() if self.cut.ranges else NOTHING
         tally = batch.tally
         receipt = TableReceipt(
@@ -113,7 +138,9 @@ class TableRun:
         if sweeps is not None or tally.changes + tally.fences + tally.tombstones:
             receipt = self._fold(batch, sweeps, applied, receipt)
         elif applied >= 0:
-            receipt = self._versioned(_with_totals(receipt, *self._totals()))
+            counts = self._before().receipt.counts
+            receipt = _with_totals(receipt, counts.history_rows, counts.current_rows)
+            receipt = self._versioned(receipt)
         return replace(receipt, seconds=round(time.monotonic() - began, 3))
 
     # ------------------------------------------------------------------ decode
@@ -196,9 +223,12 @@ class TableRun:
         every = self._every(batch, applied)
         few = every.where(F.col("_kind") != "row").select(*changes.META)
         kinds = tally.kinds
-        if applied >= 0:
+        before = self._before() if applied >= 0 else None
+        if before is not None and before.kinds:
             few = kept(few)
-            kinds = changes.kinds(few)
+            kinds |= before.kinds
+        elif before is not None:
+            few = few.where(F.col("_run") == self.run)
         if sweeps is not None:
             few = few.unionByName(sweeps.select(*changes.META))
             kinds |= {"fence"}
@@ -221,7 +251,7 @@ class TableRun:
             everything=rows,
             refused=self._refused() if self.refused or tally.quarantined else None,
         )
-        if applied < 0:
+        if before is None:
             keys, replaced = None, (0, 0)
             derived = derive(rows, context, moves=moving is not None)
         else:
@@ -237,7 +267,7 @@ class TableRun:
             audit.conserved(counts, self.cut.topic)
             if written.heads < (derived.keys if keys is None else keys.count):
                 delta.append(derived.unseen, self.lake.deleted_keys(self.cut.table), self.run)
-            before, open_before = (0, 0) if keys is None else self._totals()
+            old = Counts() if before is None else before.receipt.counts
             receipt = replace(
                 receipt,
                 counts=replace(counts, rows_written=written.rows),
@@ -246,10 +276,10 @@ class TableRun:
             )
             receipt = _with_totals(
                 receipt,
-                before - replaced[0] + written.rows,
-                open_before - replaced[1] + written.live,
+                old.history_rows - replaced[0] + written.rows,
+                old.current_rows - replaced[1] + written.live,
             )
-            self._apply(versions, keys, receipt)
+            self._apply(versions, keys, Noted(receipt, kinds))
         finally:
             derived.release()
         return self._versioned(receipt)
@@ -329,24 +359,27 @@ class TableRun:
 
     # ------------------------------------------------------------------ apply
 
-    def _apply(self, versions: DataFrame, keys: Touched | None, receipt: TableReceipt) -> None:
+    def _apply(self, versions: DataFrame, keys: Touched | None, noted: Noted) -> None:
         path = self.lake.history(self.cut.table)
-        apply.ensure(versions, path)
-        with delta.fenced(self.spark, self.run, json.dumps(asdict(receipt))):
+        apply.widen(versions, path)
+        with delta.fenced(self.spark, self.run, noted.text()):
             if keys is None:
                 apply.append(versions, path)
             else:
                 apply.replace(versions, keys, path)
 
-    def _totals(self) -> tuple[int, int]:
-        """The rows of the history before this run and how many are open, as its last run noted."""
+    def _before(self) -> Noted:
+        """What the last run noted of the table; found out anew where the log has lost it."""
         path = self.lake.history(self.cut.table)
-        for _, text in delta.texts(self.spark, path):
-            counts = _receipt(text).counts
-            return counts.history_rows, counts.current_rows
-        after = delta.read(self.spark, path)
-        rows = after.agg(F.count("*").alias("all"), F.count_if("_is_current").alias("open")).first()
-        return rows["all"], rows["open"]
+        last = next(delta.texts(self.spark, path), None)
+        noted = None if last is None else Noted.from_text(last[1])
+        if noted is not None:
+            return noted
+        rows = F.count("*").alias("all"), F.count_if("_is_current").alias("open")
+        found = delta.read(self.spark, path).agg(*rows).first()
+        receipt = TableReceipt(self.cut.table, self.cut.topic, Counts())
+        kinds = changes.kinds(delta.read(self.spark, self.lake.changes(self.cut.table)))
+        return Noted(_with_totals(receipt, found["all"], found["open"]), kinds - {"row"})
 
     def _versioned(self, receipt: TableReceipt) -> TableReceipt:
         path = self.lake.history(self.cut.table)
@@ -356,11 +389,6 @@ class TableRun:
 def _with_totals(receipt: TableReceipt, rows: int, current: int) -> TableReceipt:
     counts = replace(receipt.counts, history_rows=rows, current_rows=current)
     return replace(receipt, counts=counts)
-
-
-def _receipt(text: str) -> TableReceipt:
-    told = json.loads(text)
-    return TableReceipt(counts=Counts(**told.pop("counts")), **told)
 
 
 def _tallied() -> list[Column]:
