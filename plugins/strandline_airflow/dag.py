@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from airflow.configuration import conf
 from airflow.sdk import (
     DAG,
     AssetOrTimeSchedule,
@@ -55,8 +56,13 @@ class Loaded:
 
 
 def folder_of_sources() -> Path:
-    """STRANDLINE_SOURCES, or `dags/sources` of this checkout."""
-    return Path(os.environ.get(SOURCES_VARIABLE) or home() / "dags" / "sources")
+    """STRANDLINE_SOURCES, or `sources` in the checkout's `dags`, else in Airflow's DAG folder."""
+    given = os.environ.get(SOURCES_VARIABLE)
+    if given:
+        return Path(given)
+    checkout = home()
+    dags = Path(conf.get("core", "dags_folder")) if checkout is None else checkout / "dags"
+    return dags / "sources"
 
 
 def load(folder: Path) -> Loaded:

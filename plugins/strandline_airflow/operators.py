@@ -49,10 +49,10 @@ class StrandlineSparkOperator(SparkSubmitOperator):
 
     def __init__(self, *, source: Source, app: str, **kwargs: Any) -> None:
         super().__init__(
-            application=str(home() / "spark_apps" / app),
+            application=str(applications() / app),
             name=f"strandline-{Path(app).stem}-{source.name}",
             conn_id=source.spark_connection,
-            packages=DELTA_PACKAGE,
+            packages=_packages(source),
             conf={**_CONF, **source.spark_conf},
             spark_binary=str(Path(__file__).with_name("bin") / "spark-submit"),
             **kwargs,
@@ -88,20 +88,39 @@ class StrandlineSparkOperator(SparkSubmitOperator):
         return host
 
 
-def home() -> Path:
-    """The folder that holds `strandline/` and `spark_apps/`: STRANDLINE_HOME, or this checkout."""
-    return Path(os.environ.get(HOME_VARIABLE) or Path(__file__).resolve().parents[2])
+def home() -> Path | None:
+    """The checkout: STRANDLINE_HOME, or where this file lies; None where pip installed it."""
+    given = os.environ.get(HOME_VARIABLE)
+    folder = Path(given or Path(__file__).resolve().parents[2])
+    return folder if given or (folder / "spark_apps").is_dir() else None
+
+
+def applications() -> Path:
+    """The folder of what `spark-submit` runs; pip puts it beside the packages."""
+    checkout = home()
+    return _installed() / "strandline_apps" if checkout is None else checkout / "spark_apps"
 
 
 def pack(target: Path) -> Path:
     """Zips the core and the Spark wing for `--py-files`; the same sources give the same bytes."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for root in (home(), home() / "spark_apps"):
+        checkout = home()
+        roots = (_installed(),) if checkout is None else (checkout, checkout / "spark_apps")
+        for root in roots:
             for file in _sources(root):
                 entry = zipfile.ZipInfo(file.relative_to(root).as_posix(), _EPOCH)
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 archive.writestr(entry, file.read_bytes())
     return target
+
+
+def _installed() -> Path:
+    return Path(__file__).resolve().parents[1]
+
+
+def _packages(source: Source) -> str:
+    """Delta, and what the source's conf asks for: spark-submit would forget that one."""
+    return ",".join(filter(None, (DELTA_PACKAGE, source.spark_conf.get("spark.jars.packages"))))
 
 
 def _sources(root: Path) -> Iterable[Path]:

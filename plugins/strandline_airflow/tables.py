@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -73,6 +74,36 @@ def log_file(uri: str, version: int) -> str | None:
                 return str(file.read(), "utf-8")
         except FileNotFoundError:
             return None
+
+
+def read_text(uri: str) -> str:
+    """The whole of a small file; `FileNotFoundError` where there is none."""
+    folder, _, name = uri.rpartition("/")
+    try:
+        files = PyFileSystem(DeltaStorageHandler(folder, storage_options()))
+    except TableNotFoundError as error:
+        raise FileNotFoundError(uri) from error
+    with files.open_input_file(name) as file:
+        return str(file.read(), "utf-8")
+
+
+def write_text(uri: str, text: str) -> None:
+    """Replaces a small file; its folder is made where it is missing."""
+    root, name = _anchor(uri)
+    with explained(uri):
+        # The raw handler: what is around it in deltalake 1.6 hands on a type that it refuses.
+        stream = DeltaStorageHandler(root, storage_options())._handler.open_output_stream(name)  # noqa: SLF001
+        stream.write(text.encode())
+        stream.close()
+
+
+def _anchor(uri: str) -> tuple[str, str]:
+    """The URI as a root that is there and a path below it: delta-rs makes no local root."""
+    if "://" in uri:
+        scheme, _, rest = uri.partition("://")
+        store, _, path = rest.partition("/")
+        return f"{scheme}://{store}/", path
+    return "/", str(Path(uri).absolute()).lstrip("/")
 
 
 @contextmanager

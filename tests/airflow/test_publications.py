@@ -6,6 +6,7 @@ from deltalake import DeltaTable
 from strandline_airflow.ledger import Superseded
 from strandline_airflow.manifests import Manifests
 from strandline_airflow.runs import read_manifest, read_receipt, write_manifest
+from strandline_airflow.tables import read_text, write_text
 
 from strandline.errors import Terminal, Transient
 from strandline.manifest import OffsetRange, TableCut
@@ -199,6 +200,21 @@ def test_the_manifest_file_is_what_the_log_says(manifests, source, arrive, lake)
         path = write_manifest(manifest)
     assert path == f"{lake.run(1)}/manifest.json"
     assert read_manifest(path) == manifest
+
+
+@pytest.mark.parametrize("root", ["lake", "{}/a lake/ü", "file://{}/lake"])
+def test_a_small_file_is_written_and_replaced_wherever_the_lake_is(tmp_path, monkeypatch, root):
+    monkeypatch.chdir(tmp_path)
+    path = f"{root.format(tmp_path)}/shop/runs/00000001/manifest.json"
+    for text in ("the first", "é"):
+        write_text(path, text)
+        assert read_text(path) == text
+
+
+def test_a_small_file_that_is_not_there_is_not_found(tmp_path):
+    for path in (tmp_path / "receipt.json", tmp_path / "no" / "folder" / "receipt.json"):
+        with pytest.raises(FileNotFoundError):
+            read_text(str(path))
 
 
 def test_a_missing_receipt_is_terminal_and_says_where_to_look(manifests, source, arrive, lake):

@@ -2,6 +2,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import tomllib
 import zipfile
 from itertools import pairwise
 from pathlib import Path
@@ -36,6 +37,46 @@ def test_the_source_overrides_the_defaults_of_spark(source_path):
     conf = StrandlineSparkOperator(task_id="c", source=source, app="compact.py").conf
     assert conf["spark.driver.memory"] == "7g"
     assert conf["spark.sql.session.timeZone"] == "UTC"
+
+
+def test_packages_of_the_source_come_beside_delta(source_path):
+    from strandline import source as source_file  # noqa: PLC0415
+
+    text = source_path.read_text()
+    hadoop = "org.apache.hadoop:hadoop-aws:3.5.0"
+    source_path.write_text(f'{text}[spark.conf]\n"spark.jars.packages" = "{hadoop}"\n')
+    source = source_file.load(source_path)
+    operator = StrandlineSparkOperator(task_id="c", source=source, app="compact.py")
+    assert operator.packages == f"{operators.DELTA_PACKAGE},{hadoop}"
+
+
+def test_installed_by_pip_it_submits_the_application_beside_the_packages(
+    source, monkeypatch, tmp_path
+):
+    site = installed(tmp_path)
+    monkeypatch.delenv("STRANDLINE_HOME", raising=False)
+    monkeypatch.setattr(operators, "__file__", str(site / "strandline_airflow" / "operators.py"))
+    operator = StrandlineSparkOperator(task_id="compact", source=source, app="compact.py")
+    assert operator.application == str(site / "strandline_apps" / "compact.py")
+    names = zipfile.ZipFile(pack(tmp_path / "code.zip")).namelist()
+    assert names == ["strandline/cut.py", "strandline_spark/fold.py"]
+
+
+def test_a_wheel_of_the_project_has_the_application_where_it_is_looked_for():
+    project = tomllib.loads((airflow_stage.PROJECT / "pyproject.toml").read_text())
+    tools = project["tool"]["setuptools"]
+    assert "strandline_apps" in tools["packages"]
+    assert tools["package-dir"]["strandline_apps"] == "spark_apps"
+
+
+def installed(folder):
+    """A site-packages as pip makes it, far from any checkout."""
+    site = folder / "lib" / "python3.11" / "site-packages"
+    files = ("strandline/cut.py", "strandline_spark/fold.py", "strandline_apps/compact.py")
+    for name in (*files, "strandline_airflow/operators.py"):
+        (site / name).parent.mkdir(parents=True)
+        (site / name).touch()
+    return site
 
 
 def test_a_worker_without_java_is_told_what_to_install(operator, monkeypatch, tmp_path):
