@@ -46,6 +46,10 @@ lint: setup ## ruff, mypy and the import contracts
 lock: ## resolve requirements.in into requirements.txt (needs uv)
 	uv pip compile --universal --generate-hashes --python-version 3.11 \
 	  --custom-compile-command "make lock" requirements.in -o requirements.txt
+	for image in airflow spark; do \
+	  uv pip compile --universal --generate-hashes --python-version 3.11 --no-annotate \
+	    --custom-compile-command "make lock" docker/$$image/requirements.in -o docker/$$image/requirements.txt; \
+	done
 
 clean: ## remove everything that these targets made
 	rm -rf .venv .strandline .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
