@@ -11,7 +11,7 @@ Image = Mapping[str, object]
 
 # What fills a column that is NOT NULL and not in the log (debezium-facts §1.2), besides what is
 # false in JSON: zero as a decimal, as an hstore, as a date, a time, a timestamp and an interval.
-_FALLBACK = re.compile(
+FALLBACK = re.compile(
     r"0(\.0+)?|AA==|\{\}|1970-01-01(T00:00:00)?Z|00:00:00Z|P0Y0M0DT0H0M0S", re.ASCII
 )
 
@@ -35,7 +35,7 @@ def told(image: Image, defaults: Mapping[str, object]) -> Image | None:
 
 def _stands_in(value: object) -> bool:
     if isinstance(value, str):
-        return not value or _FALLBACK.fullmatch(value) is not None
+        return not value or FALLBACK.fullmatch(value) is not None
     if isinstance(value, Mapping):
         return all(_stands_in(each) for each in value.values())
     return not value

@@ -1,7 +1,9 @@
 """The changes of a table: everything that was decoded, one row per delivery, in Delta.
 
-Partitioned by `_kind` (row, move, fence), so that the few truncates and key moves of a table's
-whole life are found without reading its rows. `_run` says which run decoded a row.
+Partitioned by `_kind` (row, move, fence, in_flight), so that the few truncates, key moves and first
+transactions after a start of a table's whole life are found without reading its rows. `_run` says
+which run decoded a row. `_emitted` is the envelope's own time of a read of a whole snapshot, in
+milliseconds; `_clock` that of a change that may be in flight, and Kafka's of a truncate.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,11 +18,12 @@ from strandline_spark import delta
 
 META = (
     "_key", "_op", "_seq", "_position", "_link", "_identity", "_moved_to", "_moved_from", "_unset",
-    "_unheld", "_tx_id", "_before", "_after", "_scope", "_emitted", "_in_flight",
-    "_numbered", "_connector_run", "_time",
+    "_unheld", "_tx_id", "_before", "_after", "_told", "_scope", "_emitted", "_clock",
+    "_in_flight", "_numbered", "_connector_run", "_time",
     "_source_ts", "_ts_quality", "_topic", "_topic_id", "_partition", "_offset", "_run", "_kind",
 )  # fmt: skip
 PARTITION = "_kind"
+IN_FLIGHT = "in_flight"
 
 
 def _is_kept() -> Column:
@@ -78,10 +81,9 @@ def known(spark: SparkSession, path: str, *, run: int, applied: int) -> DataFram
 
 
 def kinds(changes: DataFrame) -> frozenset[str]:
-    """Which of row, move and fence there are at all; the partitions say so without their rows."""
-    return frozenset(
-        row[PARTITION] for row in changes.select(PARTITION).distinct().toLocalIterator()
-    )
+    """Which of move, fence and in_flight there are; one that moves a key may be in flight too."""
+    found = changes.select(PARTITION, F.when(F.col("_in_flight"), IN_FLIGHT)).distinct()
+    return frozenset(kind for row in found.toLocalIterator() for kind in row if kind is not None)
 
 
 def business_columns(changes: DataFrame) -> Mapping[str, bool]:

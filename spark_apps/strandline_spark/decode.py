@@ -18,14 +18,15 @@ from pyspark.sql.types import StructType
 
 from strandline import flattened
 from strandline.change import Op
-from strandline.interpreter.decode import EARLIEST, NEW_KEY, OLD_KEY, RUN_ID, TOLERANCE
+from strandline.interpreter.decode import NEW_KEY, OLD_KEY, RUN_ID
+from strandline.interpreter.event import EARLIEST, TOLERANCE
 from strandline.placeholder import spellings
 from strandline.position import Phase
 from strandline.rules import TableRules
 from strandline.types import ColumnType, Kind, Wire
 from strandline.version import TimeQuality
-from strandline_spark import documents, values
-from strandline_spark.changes import JSON, quoted
+from strandline_spark import documents, image, values
+from strandline_spark.changes import IN_FLIGHT, JSON, quoted
 from strandline_spark.connectors import Connector
 from strandline_spark.connectors.connector import whole
 from strandline_spark.distinct import place
@@ -40,6 +41,7 @@ _STRICT = {
 }
 _NOTHING = "\x00"  # stands for NULL inside hashes, where NULL would leave no trace
 _CONTROL_FIELDS = ("ddl", "tableChanges", "aggregate_type", "ts_ms")
+_STREAMED = ("c", "u", "d", "t")
 _SOURCE = ("connector", "version", "snapshot", "ts_ms", "ts_us", "db", "schema", "table")
 
 Step = Mapping[str, Column] | Callable[[DataFrame], Mapping[str, Column]]
@@ -124,9 +126,9 @@ class Decoder:
                     F.col("_op").isin("d", Op.TOMBSTONE.value), self._canonical("new_cells")
                 ),
                 "_moved_from": F.when(F.col("_op") == "c", self._canonical("old_cells")),
-                "_before": self._content("v.before"),
-                "_before_whole": self._is_whole("v.before"),
-                "_after": self._content("v.after"),
+                "content:before": self._content("v.before"),
+                "content:after": self._content("v.after"),
+                **self._images(),
                 **{_cell(name): self._typed(name, of) for name, of in self.shape.columns.items()},
                 **self._beyond(),
             },
@@ -349,19 +351,51 @@ class Decoder:
                 cases = here if cases is None else cases | here
         return cases
 
-    def _is_whole(self, image: str) -> Column:
-        """False for an image that leaves values out; asked where images are compared."""
+    def _images(self) -> dict[str, Column]:
+        """The cells of both images, where the connector's habits have rows compared."""
         rules = self.connector.rules
+        keys = {*self._key_columns(), *self.rules.key}
+        names = [name for name in self.shape.names if name not in keys]
         if not (rules.shifts or rules.shares):
-            return F.lit(True)
-        texts = sorted(spellings(self.rules.placeholder))
-        cells = (F.col(image).getField(name) for name in self.shape.names)
-        gone = (F.coalesce(cell.isin(*texts), F.lit(False)) for cell in cells)
-        return ~reduce(lambda a, b: a | b, gone, F.lit(False))
+            return {}
+        gone = sorted(spellings(self.rules.placeholder))
+        return {
+            _cells_name(each): image.cells(F.col(f"v.{each}"), names, gone)
+            for each in ("before", "after")
+        }
 
-    def _content(self, image: str) -> Column:
+    def _compared(self, names: Container[str]) -> list[Column]:
+        """`_before, _after, _told`: what tells rows under one key apart."""
+        if _cells_name("before") not in names:
+            return [image.nothing().alias(name) for name in ("_before", "_after", "_told")]
+        before, after = (F.col(quoted(_cells_name(each))) for each in ("before", "after"))
+        rules, told = self.connector.rules, image.nothing()
+        if rules.shifts and not rules.full_before:
+            told = image.compared(image.told(before, self._defaults(), self._texts()))
+        return [
+            image.compared(before).alias("_before"),
+            image.compared(after).alias("_after"),
+            told.alias("_told"),
+        ]
+
+    def _defaults(self) -> Column | None:
+        """The defaults of the columns by name, as each schema has them; None without any."""
+        found: Column | None = None
+        for number, defaults in self.shape.defaults.items():
+            here = F.when(F.col("schema_id") == number, image.literal(defaults))
+            found = here if found is None else F.coalesce(here, found)
+        return found
+
+    def _texts(self) -> list[str]:
+        return [
+            name
+            for name, types in self.shape.columns.items()
+            if all(of.kind is Kind.TEXT for of in types.values())
+        ]
+
+    def _content(self, of: str) -> Column:
         """A number for an image's content; a NULL column is as good as one that is not there."""
-        cells = F.col(image)
+        cells = F.col(of)
         hashes = [
             F.when(cells.getField(name).isNotNull(), F.xxhash64(F.lit(name), cells.getField(name)))
             for name in self.shape.names
@@ -379,13 +413,15 @@ class Decoder:
         source, op = F.col("v.source"), F.col("_op")
         read = (op == "r") & ~F.coalesce(source["snapshot"] == "incremental", F.lit(False))
         last = read & _snapshot() if self.connector.rules.reads_last and not flat else F.lit(False)
+        truncate = op == Op.TRUNCATE.value
         phase = F.when(last, Phase.READ.value).otherwise(Phase.ROW.value)
         row_tie = F.concat(phase, place(F.col("offset"), F.col("partition")))
-        tie = F.when(op == Op.TRUNCATE.value, "0" * 16).otherwise(row_tie)
+        tie = F.when(truncate, "0" * 16).otherwise(row_tie)
         seq = F.concat(self._epoch(), F.col("_major"), tie)
         best, raw, quality = self._time()
+        in_flight = self._in_flight(flat=flat)
         moved = F.col("_moved_to").isNotNull() | F.col("_moved_from").isNotNull()
-        kind = F.when(op == Op.TRUNCATE.value, "fence").when(moved, "move").otherwise("row")
+        kind = F.when(truncate, "fence").when(moved, "move").when(in_flight, IN_FLIGHT)
         at = F.concat_ws(":", "partition", "offset")
         unset = [F.when(self._unset(name), F.lit(name)) for name in self.shape.names]
         beyond = [
@@ -395,7 +431,6 @@ class Decoder:
         ]
         change = op != Op.TOMBSTONE.value
         tx_id = F.coalesce(self.connector.tx_id(source), F.col("v.transaction.id"))
-        in_flight = F.lit(False) if flat else self.connector.in_flight(source) & (op != "r")
         return [
             F.col("_key"),
             op.alias("_op"),
@@ -408,13 +443,13 @@ class Decoder:
             _named(unset).alias("_unset"),
             _named(beyond).alias("_unheld"),
             F.when(change, tx_id).alias("_tx_id"),
-            F.when(F.col("_before_whole"), F.col("_before")).alias("_before"),
-            F.when(F.size(_named(unset)) == 0, F.col("_after")).alias("_after"),
+            *self._compared(names),
             self.connector.scope(source).alias("_scope"),
             F.when(read & _snapshot(), whole(F.col("v.ts_ms"))).alias("_emitted"),
+            self._clock().alias("_clock"),
             (F.lit(False) if flat else self._ordinal().isNotNull()).alias("_numbered"),
             _header(RUN_ID).alias("_connector_run"),
-            F.coalesce(in_flight, F.lit(False)).alias("_in_flight"),
+            in_flight.alias("_in_flight"),
             best.alias("_time"),
             raw.alias("_source_ts"),
             quality.alias("_ts_quality"),
@@ -423,7 +458,7 @@ class Decoder:
             F.col("partition").alias("_partition"),
             F.col("offset").alias("_offset"),
             F.lit(self.run).cast("int").alias("_run"),
-            kind.alias("_kind"),
+            kind.otherwise("row").alias("_kind"),
         ]
 
     def _epoch(self) -> Column:
@@ -433,6 +468,19 @@ class Decoder:
             since = F.timestamp_millis(F.lit(each.since))
             epoch = F.when(F.col("timestamp") >= since, f"{each.number:04x}").otherwise(epoch)
         return epoch
+
+    def _in_flight(self, *, flat: bool) -> Column:
+        found = None if flat else self.connector.in_flight(F.col("v.source"))
+        if found is None:
+            return F.lit(False)
+        return F.coalesce(found & F.col("_op").isin(*_STREAMED), F.lit(False))
+
+    def _clock(self) -> Column:
+        """Kafka's time of a truncate, the envelope's of a change that may turn out in flight."""
+        stored = F.when(F.col("_op") == Op.TRUNCATE.value, F.unix_millis("timestamp"))
+        if self.connector.in_flight(F.col("v.source")) is None:
+            return stored
+        return stored.when(F.col("_op").isin(*_STREAMED), whole(F.col("v.ts_ms")))
 
     def _ordinal(self) -> Column:
         return self.connector.ordinal(F.col("v.source"), F.col("v.transaction"))
@@ -447,7 +495,7 @@ class Decoder:
             place = F.concat_ws(":", "topic_id", "partition", "offset")
             placed = self.connector.major(source).isNotNull()
             parts = (F.when(placed, self.connector.position(source)).otherwise(place),)
-        content = [F.col(name) for name in ("_before", "_after")]
+        content = [F.col("content:before"), F.col("content:after")]
         named = [F.col(name) for name in ("_op", "_moved_to", "_moved_from")]
         texts = [F.coalesce(part, F.lit(_NOTHING)) for part in (*parts, *named)]
         hashes = [F.coalesce(part, F.lit(0).cast("bigint")) for part in content]
@@ -491,6 +539,10 @@ def _ready_name(column: str) -> str:
 def _cell(column: str) -> str:
     """A name for the typed cell that no field of a landed record has."""
     return f"cell:{column}"
+
+
+def _cells_name(of: str) -> str:
+    return f"cells:{of}"
 
 
 def _beyond_name(column: str) -> str:

@@ -8,11 +8,12 @@ from pyspark.sql import functions as F
 
 from strandline.change import Op
 from strandline.connectors import Connector
-from strandline_spark import repetition, shift
+from strandline_spark import in_flight, repetition, shift
 from strandline_spark.changes import quoted
 from strandline_spark.distinct import first_deliveries, numbered
 from strandline_spark.fences import fenced
 from strandline_spark.fold import Columns, fold
+from strandline_spark.image import IMAGE
 from strandline_spark.link import BASE, is_image, lives, moved, not_stale, unmoved
 
 
@@ -22,7 +23,8 @@ class Context:
 
     `fences` are the table's truncates and sweeps, None where there are none; `recorded_at` an ISO
     instant; `rules` the connector's habits; `everything` all deliveries of the table;
-    `refused` the keys and coordinates of its records in quarantine, None where there are none.
+    `refused` the keys and coordinates of its records in quarantine, None where there are none;
+    `in_flight`: whether some of its changes may have been open at a snapshot.
     """
 
     run: int
@@ -32,6 +34,7 @@ class Context:
     rules: Connector
     everything: DataFrame
     refused: DataFrame | None
+    in_flight: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +95,16 @@ def derive(
         fenced(rows, context.fences, shared=context.rules.shares_fences),
         reads_last=context.rules.reads_last,
     )
+    unseen = None
     if seen["shifts"]:
-        fresh = shift.in_turn(fresh, full_before=context.rules.full_before)
+        turned = shift.in_turn(fresh, full_before=context.rules.full_before)
+        fresh, unseen = turned.where(~F.col("_unseen")), turned.where("_unseen")
+        fresh = fresh.drop("_unseen")
     living = lives(fresh)
     orphans = 0
     if moves:
         held.append(living.persist())
-        linked = moved(living)
+        linked = moved(living, unseen)
         orphans, rows = linked.orphans, linked.rows
     else:
         rows = unmoved(living)
@@ -118,6 +124,8 @@ def _first(deliveries: DataFrame, context: Context) -> tuple[DataFrame, list[Dat
     refused = context.refused
     if refused is not None:
         refused = refused.join(deliveries.select("_key").distinct(), "_key", "left_semi")
+    if context.in_flight and not deliveries.where("_in_flight").isEmpty():
+        deliveries = in_flight.after_reads(deliveries, in_flight.reads(context.everything))
     counted, held = numbered(deliveries, refused), []
     if context.rules.shares:
         counted = counted.persist()
@@ -155,8 +163,9 @@ _CHANGE_COLUMNS = {
     "_moved_to": "string",
     "_unset": "array<string>",
     "_unheld": "array<string>",
-    "_before": "bigint",
-    "_after": "bigint",
+    "_before": IMAGE,
+    "_told": IMAGE,
+    "_after": IMAGE,
     "_emitted": "bigint",
 }
 

@@ -104,30 +104,29 @@ def raw() -> WindowSpec:
 
 
 def distinct_fences(deliveries: DataFrame) -> DataFrame:
-    """One row per truncate: `_seq, _scope, _sweep, _time, _run` of its first delivery."""
+    """One row per truncate: `_seq, _scope, _sweep`, and `_time, _partition, _offset` of its first.
+
+    First is the earliest by Kafka's time, whichever its partition; it arrived in run `_first_run`,
+    and any delivery at all in run `_run`.
+    """
     fences = deliveries.where(F.col("_kind") == "fence")
     first = F.min_by(
-        F.struct("_time", "_run", "_partition", "_offset"), F.struct("_offset", "_partition")
+        F.struct("_time", F.col("_run").alias("_first_run"), "_partition", "_offset"),
+        F.struct("_clock", "_offset", "_partition"),
     )
     sweep = (F.col("_op") != Op.TRUNCATE.value).alias("_sweep")
-    found = fences.groupBy("_seq", "_scope", sweep).agg(first.alias("first"))
-    return kept(found.select("_seq", "_scope", "_sweep", "first.*"))
+    found = fences.groupBy("_seq", "_scope", sweep).agg(
+        first.alias("first"), F.min("_run").alias("_run")
+    )
+    return kept(found.select("_seq", "_scope", "_sweep", "_run", "first.*"))
 
 
 def _placed(deliveries: DataFrame) -> DataFrame:
-    """Gives a position to what has none of its own.
-
-    A tombstone stands directly after the record of its key before it. A change of a transaction
-    that was open when its row was read is newer than that read (ordering-notes §9, A10).
-    """
+    """Puts a tombstone, which has no position, directly after the record of its key before it."""
     before = raw().rowsBetween(Window.unboundedPreceding, -1)
     tombstone = F.col("_op") == Op.TOMBSTONE.value
-    own = F.when(~tombstone, F.col("_seq"))
-    read = F.max(F.when(F.col("_op") == Op.READ.value, own)).over(before)
-    lifted = F.col("_in_flight") & F.coalesce(own < read, F.lit(False))
-    high = F.coalesce(F.max(own).over(before), F.lit(fence_seq("")))
-    at = (F.col("_offset"), F.col("_partition"))
-    placed = F.when(lifted, directly_after(read, *at)).otherwise(F.col("_seq"))
+    high = F.max(F.when(~tombstone, F.col("_seq"))).over(before)
+    place = F.coalesce(high, F.lit(fence_seq(""))), F.col("_offset"), F.col("_partition")
     return deliveries.withColumn(
-        "_seq", F.when(tombstone, directly_after(high, *at)).otherwise(placed)
+        "_seq", F.when(tombstone, directly_after(*place)).otherwise(F.col("_seq"))
     )

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from strandline.change import Op
 from strandline.notification import Snapshot
 from strandline_spark.changes import META
 from strandline_spark.distinct import before_phase, directly_after, major
@@ -70,19 +69,22 @@ def _placed(fence: Column) -> Column:
 
 
 def sweeps(changes: DataFrame, snapshots: Sequence[Snapshot], run: int) -> DataFrame:
-    """The fences of complete snapshots that read rows of this table, as rows of its changes."""
-    spans = [F.col("_emitted").between(s.started, s.completed) for s in snapshots]
-    number = F.lit(None).cast("int")
-    for place, span in enumerate(spans):
-        number = F.when(span, place).otherwise(number)
-    reads = changes.where(F.col("_emitted").isNotNull() & (F.col("_op") == Op.READ.value))
+    """The fences of complete snapshots that read rows of this table, as rows of its changes.
+
+    `changes` are all deliveries: one that repeats a read of a snapshot before counts for its own.
+    Of two snapshots at one position the first one's fence stays.
+    """
+    spans = (F.col("_emitted").between(s.started, s.completed) for s in snapshots)
+    own = F.array_compact(F.array(*(F.when(span, n) for n, span in enumerate(spans))))
+    reads = changes.where(F.col("_emitted").isNotNull())
     earliest = F.struct(major(F.col("_seq")), "_offset", "_partition")
     first = F.min_by(F.struct(*META), earliest).alias("first")
     found = (
-        reads.withColumn("_snapshot", number)
-        .where(F.col("_snapshot").isNotNull())
+        reads.withColumn("_snapshot", F.explode(own))
         .groupBy("_snapshot", "_scope")
         .agg(first)
+        .groupBy(before_phase(F.col("first._seq")).alias("_fence"), "_scope")
+        .agg(F.min_by("first", "_snapshot").alias("first"))
         .select("first.*")
     )
     nothing = {name: F.lit(None).cast("string") for name in ("_key", "_link")}

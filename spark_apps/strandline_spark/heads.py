@@ -14,12 +14,15 @@ from strandline.change import Op
 from strandline_spark.distinct import major
 from strandline_spark.memory import kept
 
+_TURNS = (Op.CREATE, Op.DELETE)
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What is known of a table before the run; None where there is nothing yet.
 
     `heads` are the last versions of every key that the run may touch by more than its moves.
+    `unsettled` are keys whose changes in flight may stand elsewhere now.
     """
 
     history: DataFrame
@@ -27,6 +30,7 @@ class Standing:
     deleted_keys: DataFrame | None
     moves: DataFrame | None
     new_fences: DataFrame | None
+    unsettled: DataFrame | None = None
     shifts: bool = False
 
 
@@ -65,10 +69,16 @@ def _touched(batch: DataFrame, standing: Standing) -> DataFrame:
     again = late | F.col("moved") | F.col("dangling")
     if standing.shifts:
         # A transaction that goes on: its first part may have to be read in another order now.
-        begun = standing.heads.select("_key", F.col("_tx_id").alias("begun"))
+        # One that takes the key over: which row it then deletes may be one that stands.
+        begun = standing.heads.select("_key", F.col("_tx_id").alias("begun"), "_is_current")
         joined = joined.join(begun, "_key", "left")
         again |= F.coalesce(F.array_contains("tx_ids", F.col("begun")), F.lit(False))
+        overtaken = F.arrays_overlap("created", "deleted") & F.col("_is_current")
+        again |= F.coalesce(overtaken, F.lit(False))
     found = joined.select("_key", again.alias("rederive"))
+    if standing.unsettled is not None:
+        unsettled = standing.unsettled.select("_key", F.lit(True).alias("rederive"))
+        found = _united(found.unionByName(unsettled))
     if standing.new_fences is not None:
         found = _with_fenced(found, standing, standing.new_fences)
     found = kept(found)
@@ -83,6 +93,7 @@ def _by_key(batch: DataFrame) -> DataFrame:
     raw = Window.partitionBy("_key", "_topic_id", "_partition").orderBy("_offset")
     tombstone = F.col("_op") == Op.TOMBSTONE.value
     first = F.lag("_op").over(raw).isNull()
+    created, deleted = (F.when(F.col("_op") == op.value, F.col("_tx_id")) for op in _TURNS)
     return (
         batch.withColumn("_dangling", tombstone & first)
         .groupBy("_key")
@@ -91,6 +102,8 @@ def _by_key(batch: DataFrame) -> DataFrame:
             F.max(F.col("_kind") == "move").alias("moved"),
             F.max("_dangling").alias("dangling"),
             F.collect_set("_tx_id").alias("tx_ids"),
+            F.collect_set(created).alias("created"),
+            F.collect_set(deleted).alias("deleted"),
         )
     )
 
@@ -102,18 +115,19 @@ def _with_fenced(found: DataFrame, standing: Standing, fences: DataFrame) -> Dat
         standing.history.join(
             cuts,
             (F.col("_seq_from") < F.col("cut"))
-            & (F.col("_seq_to").isNull() | (F.col("cut") < F.col("_seq_to"))),
+            & (F.col("_seq_to").isNull() | (F.col("cut") <= F.col("_seq_to"))),
         )
         .select("_key", "cut")
         .join(standing.heads.select("_key", "_seq_seen"), "_key")
-        .where(F.col("_seq_seen") > F.col("cut"))
+        .where(F.col("_seq_seen") >= F.col("cut"))
         .select("_key", F.lit(True).alias("rederive"))
     )
     live = standing.heads.where("_is_current").select("_key", F.lit(False).alias("rederive"))
-    return (
-        found.unionByName(late).unionByName(live)
-        .groupBy("_key").agg(F.max("rederive").alias("rederive"))
-    )  # fmt: skip
+    return _united(found.unionByName(late).unionByName(live))
+
+
+def _united(found: DataFrame) -> DataFrame:
+    return found.groupBy("_key").agg(F.max("rederive").alias("rederive"))
 
 
 def _with_chains(found: DataFrame, moves: DataFrame) -> DataFrame:
@@ -128,7 +142,7 @@ def _with_chains(found: DataFrame, moves: DataFrame) -> DataFrame:
         frontier = kept(reached.join(chained, "_key", "left_anti"))
         chained = chained.unionByName(frontier)
     all_keys = found.unionByName(chained.select("_key", F.lit(True).alias("rederive")))
-    return kept(all_keys.groupBy("_key").agg(F.max("rederive").alias("rederive")))
+    return kept(_united(all_keys))
 
 
 def replaced(keys: Touched, standing: Standing) -> tuple[int, int]:

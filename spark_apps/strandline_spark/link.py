@@ -15,6 +15,7 @@ from strandline_spark.distinct import is_end, major
 from strandline_spark.memory import kept
 
 BASE = "base"
+_DEPARTURE = ("_key", "_moved_to", "_link", "_seq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +98,11 @@ def unmoved(rows: DataFrame) -> DataFrame:
     )
 
 
-def moved(rows: DataFrame) -> Linked:
-    """The lineage of keys some of which moved; every key of a chain has to be among the rows."""
+def moved(rows: DataFrame, unseen: DataFrame | None = None) -> Linked:
+    """The lineage of keys some of which moved; every key of a chain has to be among the rows.
+
+    `unseen` are the deletes of rows that were never seen: halves of moves that ended nothing.
+    """
     leaving = F.col("_op").isin(Op.DELETE.value, Op.TOMBSTONE.value)
     arrivals = rows.where(F.col("_moved_from").isNotNull() & (F.col("_op") == Op.CREATE.value))
     departures = rows.where(F.col("_moved_to").isNotNull() & leaving)
@@ -109,11 +113,16 @@ def moved(rows: DataFrame) -> Linked:
         F.col("_link").alias("at"),
         _times("_moved_from", "_key").alias("nth"),
     ).alias("a")
+    left_life = F.when(F.col("_ends"), F.col("_life")).alias("left_life")
+    departures = departures.select(*_DEPARTURE, left_life)
+    if unseen is not None:
+        halves = unseen.where(F.col("_moved_to").isNotNull()).select(*_DEPARTURE)
+        departures = departures.unionByName(halves, allowMissingColumns=True)
     departed = departures.select(
         F.col("_moved_to").alias("new_key"),
         F.col("_key").alias("left_key"),
         F.col("_link").alias("left_at"),
-        F.when(F.col("_ends"), F.col("_life")).alias("left_life"),
+        "left_life",
         _times("_key", "_moved_to").alias("left_nth"),
     )
     same = (

@@ -9,7 +9,10 @@ from pyspark.sql import functions as F
 
 from strandline.change import Op
 from strandline_spark.distinct import major
+from strandline_spark.image import IMAGE, place_of
 from strandline_spark.memory import kept
+
+_ROWS = f"array<{IMAGE}>"
 
 
 def settled(deliveries: DataFrame, everything: DataFrame, *, shifts: bool) -> DataFrame:
@@ -29,7 +32,11 @@ def settled(deliveries: DataFrame, everything: DataFrame, *, shifts: bool) -> Da
 
 
 def _suspects(everything: DataFrame) -> DataFrame:
-    """The places (`_major, _link`) that several row changes claim, one of them more than once."""
+    """The places (`_major, _link`) where a change came more than once and positions are shared.
+
+    Where several changes claim one place every place of the position is shared: the rows of a
+    transaction that MySQL compressed are counted anew by each of its events.
+    """
     rows = _rows(everything)
     moved = F.coalesce(F.col("_moved_to"), F.col("_moved_from"))
     ends = F.concat_ws(">", F.least("_key", moved), F.greatest("_key", moved))
@@ -43,7 +50,7 @@ def _suspects(everything: DataFrame) -> DataFrame:
         .agg(F.count_distinct(claim).alias("claims"))
         .where(F.col("claims") > 1)
     )
-    return repeated.join(shared, ["_major", "_link"], "left_semi")
+    return repeated.join(shared, "_major", "left_semi")
 
 
 def _rows(everything: DataFrame) -> DataFrame:
@@ -58,20 +65,22 @@ def _genuine(everything: DataFrame, suspects: DataFrame, *, shifts: bool) -> Dat
     earlier = partition.rowsBetween(Window.unboundedPreceding, -1)
     same = Window.partitionBy("_key", "_identity", "_topic_id", "_partition").orderBy("_offset")
     counted = _rows(everything).withColumns(
-        {"_high": F.max("_major").over(earlier), "_nth": F.row_number().over(same)}
+        {
+            "_high": F.max("_major").over(earlier),
+            "_nth": F.row_number().over(same),
+            "_run_before": F.lag("_connector_run").over(partition),
+        }
     )
-    # From a rewind on everything known is a repetition, up to the first news.
+    # From a rewind or restart on what is known is a repetition, up to the first news.
+    restarted = F.col("_run_before").isNotNull() & ~F.col("_run_before").eqNullSafe(
+        F.col("_connector_run")
+    )
     turn = F.when(F.col("_nth") == 1, F.lit(False)).when(
-        F.col("_major") < F.col("_high"), F.lit(True)
+        restarted | (F.col("_major") < F.col("_high")), F.lit(True)
     )
     so_far = partition.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     rewound = F.coalesce(F.last(turn, ignorenulls=True).over(so_far), F.lit(False))
-    rows = counted.withColumns(
-        {
-            "_rewound": rewound,
-            "_restarted": ~F.first("_connector_run").over(same).eqNullSafe(F.col("_connector_run")),
-        }
-    )
+    rows = counted.withColumn("_rewound", rewound)
     shared = rows.join(
         F.broadcast(suspects.withColumn("_shared", F.lit(True))), ["_major", "_link"], "left"
     )
@@ -80,7 +89,7 @@ def _genuine(everything: DataFrame, suspects: DataFrame, *, shifts: bool) -> Dat
         F.col("_offset").alias("offset"),
         F.col("_identity").alias("identity"),
         F.col("_major").alias("major"),
-        (F.col("_rewound") | F.col("_restarted")).alias("rewound"),
+        F.col("_rewound").alias("rewound"),
         F.coalesce(F.col("_shared"), F.lit(False)).alias("shared"),
         F.col("_op").alias("op"),
         F.col("_before").alias("before"),
@@ -100,7 +109,7 @@ def _genuine(everything: DataFrame, suspects: DataFrame, *, shifts: bool) -> Dat
 def _start() -> Column:
     return F.struct(
         F.array().cast("array<bigint>").alias("seen"),
-        F.array().cast("array<bigint>").alias("rows"),
+        F.array().cast(_ROWS).alias("rows"),
         F.lit("").alias("major"),
         F.array().cast("array<bigint>").alias("found"),
     )
@@ -109,8 +118,7 @@ def _start() -> Column:
 def _walk(*, shifts: bool):  # noqa: ANN202 - a function of two columns
     def walk(state: Column, step: Column) -> Column:
         """One record: is it genuine, and what stands under the key after it."""
-        stands = F.array_contains(state["rows"], step["before"])
-        starts = F.coalesce(stands, F.lit(False))
+        starts = place_of(step["before"], state["rows"]) > 0
         starts = F.when(step["op"] == Op.CREATE.value, F.size(state["rows"]) == 0).otherwise(starts)
         again = F.array_contains(state["seen"], step["identity"])
         genuine = again & ~step["rewound"] & step["shared"] & starts
@@ -130,14 +138,14 @@ def _walk(*, shifts: bool):  # noqa: ANN202 - a function of two columns
 
 def _left(state: Column, step: Column, *, shifts: bool) -> Column:
     """The rows that stand before the step's own image: with shifts others than the one it takes."""
-    none = F.array().cast("array<bigint>")
+    none = F.array().cast(_ROWS)
     if not shifts:
         return none
     anew = (step["op"] == Op.CREATE.value) & (step["major"] != state["major"])
     emptied = anew | (step["op"] == Op.READ.value)
     rows = F.when(emptied, none).otherwise(state["rows"])
-    equal = F.coalesce(F.array_position(rows, step["before"]), F.lit(0)).cast("int")
-    place = F.when(equal > 0, equal).when(step["before"].isNull(), F.lit(1)).otherwise(F.lit(0))
+    like = place_of(step["before"], rows)
+    place = F.when(step["before"].isNull(), F.lit(1)).otherwise(like)
     takes = step["op"].isin("u", "d") & (place > 0)
     without = F.concat(
         F.slice(rows, F.lit(1), F.greatest(place - 1, F.lit(0))),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from strandline import connect, flattened, schema_history, widening
+from strandline import connect, flattened, schema_history, values, widening
 from strandline.connectors import Connector
 from strandline.rules import TableRules
 from strandline.types import ColumnType, from_connect
@@ -42,12 +42,14 @@ class Known:
 class Shape:
     """`columns` maps each business column to its type by schema, `keys` likewise each schema's key.
 
-    `targets` are the types that the columns are stored in.
+    `targets` are the types that the columns are stored in, `defaults` what each schema says that a
+    column has where it is not given a value, as cells are spelt.
     """
 
     columns: Mapping[str, Mapping[int, ColumnType]]
     keys: Mapping[int, Types]
     targets: Types
+    defaults: Mapping[int, Mapping[str, str]]
     bare: bool  # some records have no schema, so nothing warrants the form of their cells
 
     @property
@@ -78,7 +80,14 @@ def shape(
                 rows[number] = declared | {name: shown[name] for name in sorted(inferred)}
     columns = _by_column(rows, inferred)
     targets = {name: _target(name, types, known) for name, types in columns.items()}
-    return Shape(columns, keys, targets, any(pair.value is None for pair in bare.values()))
+    defaults = {number: _defaults(pair) for number, pair in schemas.items() if pair.value}
+    return Shape(
+        columns,
+        keys,
+        targets,
+        {number: named for number, named in defaults.items() if named},
+        any(pair.value is None for pair in bare.values()),
+    )
 
 
 def _by_column(
@@ -102,8 +111,20 @@ def _target(name: str, types: Mapping[int, ColumnType], known: Known) -> ColumnT
 
 
 def _row_types(pair: SchemaPair, connector: Connector) -> dict[str, ColumnType]:
-    schema = flattened.row_schema(pair.value) if pair.flat else pair.value
-    return _types(connect.row_fields(schema), connector)
+    return _types(_row_fields(pair), connector)
+
+
+def _row_fields(pair: SchemaPair) -> Mapping[str, Mapping[str, object]]:
+    return connect.row_fields(flattened.row_schema(pair.value) if pair.flat else pair.value)
+
+
+def _defaults(pair: SchemaPair) -> dict[str, str]:
+    defaults = {name: field.get("default") for name, field in _row_fields(pair).items()}
+    return {
+        name: default if isinstance(default, str) else values.compact(default)
+        for name, default in defaults.items()
+        if default is not None
+    }
 
 
 def _key_types(pair: SchemaPair, connector: Connector) -> dict[str, ColumnType]:

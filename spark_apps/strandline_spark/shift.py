@@ -1,18 +1,20 @@
 """Statement-level shifts in columns; the twin of `strandline.interpreter.shift`.
 
 Only keys of which a delete follows a create inside one transaction can have been taken over before
-their row left: their changes are walked through in order, in one aggregate expression.
+their row left: their changes are walked through in order, in one aggregate expression. They are
+there whole, or begin with one after which no row stands.
 """
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from strandline.change import ENDS, IMAGES, Op
-from strandline_spark.link import BASE, by_key, earlier
+from strandline_spark.image import IMAGE, place_of
+from strandline_spark.link import by_key, earlier
 from strandline_spark.memory import kept
 
 _IMAGES = [op.value for op in IMAGES]
-_ROW = "struct<image: bigint, seq: string, own: boolean>"
+_ROW = f"struct<image: {IMAGE}, seq: string, took_over: boolean>"
 
 
 def marked(rows: DataFrame) -> DataFrame:
@@ -24,20 +26,23 @@ def marked(rows: DataFrame) -> DataFrame:
 
 
 def in_turn(rows: DataFrame, *, full_before: bool) -> DataFrame:
-    """Rows with each delete put where the row after it begins; expects `_fence` and `_shifts`."""
+    """Rows with each delete put where the row after it begins; expects `_fence` and `_shifts`.
+
+    `_unseen` marks those that delete a row which was never seen: they end nothing (A2).
+    """
     keys = rows.where("_shifts").select("_key").distinct()
     turned = _turned(rows.join(keys, "_key", "left_semi"), full_before=full_before)
     found = kept(turned)
     return (
         rows.join(F.broadcast(found), ["_key", "_seq"], "left")
-        .where(F.coalesce(F.col("_turn") != "", F.lit(True)))
-        .withColumn("_seq", F.coalesce("_turn", "_seq"))
+        .withColumn("_unseen", F.coalesce(F.col("_turn") == "", F.lit(False)))
+        .withColumn("_seq", F.coalesce(F.nullif("_turn", F.lit("")), "_seq"))
         .drop("_turn")
     )
 
 
 def _turned(rows: DataFrame, *, full_before: bool) -> DataFrame:
-    """`_key, _seq, _turn`: where each moved delete goes; an empty `_turn` drops it."""
+    """`_key, _seq, _turn`: where each moved delete goes; "" for one that ends nothing."""
     fence = F.col("_fence._seq")
     following = F.lead("_seq").over(by_key())
     cut = F.lag(fence.isNotNull() & (following.isNull() | (fence < following))).over(by_key())
@@ -46,9 +51,10 @@ def _turned(rows: DataFrame, *, full_before: bool) -> DataFrame:
         F.col("_op").alias("op"),
         F.col("_tx_id").alias("tx_id"),
         F.col("_before").alias("before"),
+        F.col("_before" if full_before else "_told").alias("told"),
         F.col("_after").alias("after"),
+        (F.lit(full_before) | F.col("_moved_from").isNotNull()).alias("took_over"),
         F.coalesce(F.col("_cut"), F.lit(False)).alias("cut"),
-        F.coalesce(F.col("_is_current"), F.lit(False)).alias("stands"),
     )
     return (
         rows.withColumn("_cut", cut)
@@ -56,9 +62,7 @@ def _turned(rows: DataFrame, *, full_before: bool) -> DataFrame:
         .agg(F.sort_array(F.collect_list(step)).alias("steps"))
         .select(
             "_key",
-            F.explode(
-                F.aggregate("steps", _start(), _walk(full_before=full_before), lambda s: s["turns"])
-            ).alias("turn"),
+            F.explode(F.aggregate("steps", _start(), _walk, lambda s: s["turns"])).alias("turn"),
         )
         .select("_key", F.col("turn.seq").alias("_seq"), F.col("turn.turn").alias("_turn"))
     )
@@ -72,50 +76,57 @@ def _start() -> Column:
     )
 
 
-def _walk(*, full_before: bool):  # noqa: ANN202 - a function of two columns
-    def walk(state: Column, step: Column) -> Column:
-        queue = F.when(step["cut"], F.array().cast(f"array<{_ROW}>")).otherwise(state["queue"])
-        same = F.coalesce(step["tx_id"] == state["tx_id"], F.lit(False))
-        queue = F.when(same, queue).otherwise(_settled(queue))
-        deletes = (step["op"] == Op.DELETE.value) & (F.size(queue) > 0)
-        place = _left(queue, step["before"], full_before=full_before)
-        after = F.get(queue, place)  # places count from 1, `get` from 0: the row after it
-        turn = F.when(place == 0, F.lit("")).otherwise(after["seq"])
-        moves = deletes & ((place == 0) | after.isNotNull())
-        turned = F.struct(step["seq"].alias("seq"), turn.alias("turn"))
-        return F.struct(
-            F.when(deletes & (place > 0), _without(queue, place))
-            .when(deletes, queue)
-            .otherwise(_stood(queue, step))
-            .alias("queue"),
-            step["tx_id"].alias("tx_id"),
-            F.when(moves, F.concat(state["turns"], F.array(turned)))
-            .otherwise(state["turns"])
-            .alias("turns"),
-        )
+def _walk(state: Column, step: Column) -> Column:
+    queue = F.when(step["cut"], _none()).otherwise(state["queue"])
+    same = F.coalesce(step["tx_id"] == state["tx_id"], F.lit(False))
+    queue = F.when(same, queue).otherwise(_settled(queue))
+    deletes = (step["op"] == Op.DELETE.value) & (F.size(queue) > 0)
+    place = _left(queue, step)
+    after = F.get(queue, place)  # places count from 1, `get` from 0: the row after it
+    turn = F.when(place == 0, F.lit("")).otherwise(after["seq"])
+    moves = deletes & ((place == 0) | after.isNotNull())
+    turned = F.struct(step["seq"].alias("seq"), turn.alias("turn"))
+    return F.struct(
+        F.when(deletes & (place > 0), _without(queue, place))
+        .when(deletes, queue)
+        .otherwise(_stood(queue, step))
+        .alias("queue"),
+        step["tx_id"].alias("tx_id"),
+        F.when(moves, F.concat(state["turns"], F.array(turned)))
+        .otherwise(state["turns"])
+        .alias("turns"),
+    )
 
-    return walk
+
+def _none() -> Column:
+    return F.array().cast(f"array<{_ROW}>")
 
 
 def _settled(queue: Column) -> Column:
-    """At a commit one row remains, and it is no longer of the transaction that goes on."""
+    """At a commit one row remains; what else is there was closed by a record we lack (A8)."""
     last = F.slice(queue, F.greatest(F.size(queue), F.lit(1)), F.lit(1))
     return F.transform(last, lambda row: _row(row["image"], row["seq"], F.lit(False)))
 
 
-def _row(image: Column, seq: Column, own: Column) -> Column:
-    return F.struct(image.alias("image"), seq.alias("seq"), own.alias("own"))
+def _row(image: Column, seq: Column, took_over: Column) -> Column:
+    return F.struct(image.alias("image"), seq.alias("seq"), took_over.alias("took_over"))
 
 
-def _left(queue: Column, before: Column, *, full_before: bool) -> Column:
+def _left(queue: Column, step: Column) -> Column:
     """The place of the row that a delete takes, from 1; 0 where it takes one never seen."""
-    equal = F.array_position(F.transform(queue, lambda row: row["image"]), before)
-    equal = F.coalesce(equal, F.lit(0)).cast("int")
-    if not full_before:
-        return F.when(equal > 0, equal).otherwise(F.lit(1))
-    seen = F.forall(queue, lambda row: row["own"] & row["image"].isNotNull())
-    unseen = before.isNotNull() & seen
-    return F.when(equal > 0, equal).when(unseen, F.lit(0)).otherwise(F.lit(1))
+    like, told = _like(step["before"], queue), _like(step["told"], queue)
+    took_over = F.forall(queue, lambda row: row["took_over"])
+    return (
+        F.when(like > 0, like)
+        .when(told > 0, told)
+        .when(step["told"].isNull(), F.size(queue))
+        .when(took_over, F.lit(0))
+        .otherwise(F.lit(1))
+    )
+
+
+def _like(image: Column, queue: Column) -> Column:
+    return place_of(image, F.transform(queue, lambda row: row["image"]))
 
 
 def _without(queue: Column, place: Column) -> Column:
@@ -126,24 +137,20 @@ def _without(queue: Column, place: Column) -> Column:
 
 
 def _stood(queue: Column, step: Column) -> Column:
-    """The queue after anything but a delete."""
-    own = F.array(_row(step["after"], step["seq"], F.lit(True)))
-    appended = F.concat(queue, own)
-    equal = F.array_position(F.transform(queue, lambda row: row["image"]), step["before"])
-    place = F.when(F.coalesce(equal, F.lit(0)) > 0, equal).otherwise(F.size(queue)).cast("int")
+    """The queue after anything but a delete that takes a row."""
+    appended = F.concat(queue, F.array(_row(step["after"], step["seq"], step["took_over"])))
+    like = _like(step["before"], queue)
+    place = F.when(like > 0, like).otherwise(F.size(queue))
     renewed = F.transform(
         queue,
         lambda row, n: F.when(
-            n + 1 == place, _row(step["after"], row["seq"], row["own"])
+            n + 1 == place, _row(step["after"], row["seq"], row["took_over"])
         ).otherwise(row),
     )
-    none = F.array().cast(f"array<{_ROW}>")
-    base = F.array(_row(F.lit(None).cast("bigint"), step["seq"], F.lit(False)))
     image = step["op"].isin(*_IMAGES)
     return (
-        F.when((step["op"] == BASE) & step["stands"], base)
-        .when(image & ((step["op"] == Op.CREATE.value) | (F.size(queue) == 0)), appended)
+        F.when(image & ((step["op"] == Op.CREATE.value) | (F.size(queue) == 0)), appended)
         .when(image, renewed)
-        .when(step["op"].isin(*(op.value for op in ENDS)), none)
+        .when(step["op"].isin(*(op.value for op in ENDS)), _none())
         .otherwise(queue)
     )

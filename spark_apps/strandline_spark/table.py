@@ -20,6 +20,7 @@ from strandline_spark import (
     documents,
     fences,
     heads,
+    in_flight,
     landing,
     moves,
     verdict,
@@ -47,11 +48,12 @@ class Tally:
     quarantined: int
     moves: int
     reads: int
+    in_flight: int
 
     @property
     def kinds(self) -> frozenset[str]:
         """The kinds of changes in the batch, as `changes.kinds` names them."""
-        counted = {"fence": self.fences, "move": self.moves}
+        counted = {"fence": self.fences, "move": self.moves, changes.IN_FLIGHT: self.in_flight}
         return frozenset(kind for kind, number in counted.items() if number)
 
 
@@ -198,7 +200,7 @@ class TableRun:
         old = every.where(F.col("_op") == fences.SWEEP)
         same = F.col("n._seq").eqNullSafe(F.col("o._seq"))
         same &= F.col("n._scope").eqNullSafe(F.col("o._scope"))
-        found = fences.sweeps(every, wanted, self.run).dropDuplicates(["_seq", "_scope"])
+        found = fences.sweeps(every, wanted, self.run)
         new = kept(found.alias("n").join(old.alias("o"), same, "left_anti"))
         if new.isEmpty():
             # A run that died after this point has put its own on record already.
@@ -232,10 +234,13 @@ class TableRun:
         if sweeps is not None:
             few = few.unionByName(sweeps.select(*changes.META))
             kinds |= {"fence"}
+        new = every if batch.changes is None else batch.changes
+        flying = changes.IN_FLIGHT in kinds
+        if flying:
+            few, every, new = in_flight.by_own_position(few, (few, every, new), self.connector)
         cuts = distinct_fences(few) if "fence" in kinds else None
         rows = every.where(F.col("_kind") != "fence")
-        new = rows if batch.changes is None else batch.changes.where(F.col("_kind") != "fence")
-        new = new.where(F.col("_run") == self.run)
+        new = new.where((F.col("_kind") != "fence") & (F.col("_run") == self.run))
         moving = few.where(F.col("_kind") == "move") if "move" in kinds else None
         if self.connector.rules.infers_moves:
             inferred = self._inferred_moves(rows)
@@ -250,13 +255,16 @@ class TableRun:
             rules=self.connector.rules,
             everything=rows,
             refused=self._refused() if self.refused or tally.quarantined else None,
+            in_flight=flying,
         )
         if before is None:
             keys, replaced = None, (0, 0)
             derived = derive(rows, context, moves=moving is not None)
         else:
             newly = cuts if tally.fences or sweeps is not None else None
-            standing = self._standing(new, moving, newly)
+            again = flying and (tally.in_flight or tally.reads)
+            unsettled = rows.where("_in_flight").select("_key") if again else None
+            standing = self._standing(new, moving, newly, unsettled)
             keys = heads.touched(new, standing)
             replaced = heads.replaced(keys, standing)
             derived = self._derived(rows, new, keys, standing, context)
@@ -308,18 +316,23 @@ class TableRun:
         return delta.read(self.spark, path) if delta.exists(self.spark, path) else None
 
     def _standing(
-        self, new: DataFrame, moving: DataFrame | None, cuts: DataFrame | None
+        self,
+        new: DataFrame,
+        moving: DataFrame | None,
+        cuts: DataFrame | None,
+        unsettled: DataFrame | None,
     ) -> Standing:
         history = delta.read(self.spark, self.lake.history(self.cut.table))
         deleted = self.lake.deleted_keys(self.cut.table)
         late = delta.exists(self.spark, deleted)
-        fresh = None if cuts is None else cuts.where(F.col("_run") == self.run)
+        fresh = None if cuts is None else cuts.where(F.col("_first_run") == self.run)
         return Standing(
             history=history,
             heads=heads.heads(history, new, fresh),
             deleted_keys=delta.read(self.spark, deleted) if late else None,
             moves=moving,
             new_fences=fresh,
+            unsettled=unsettled,
             shifts=self.connector.rules.shifts,
         )
 
@@ -401,6 +414,7 @@ def _tallied() -> list[Column]:
         "quarantined": kind == verdict.QUARANTINED,
         "moves": (kind == verdict.CHANGE) & (F.col("_kind") == "move"),
         "reads": F.col("_emitted").isNotNull(),
+        "in_flight": F.col("_in_flight") & (kind != verdict.QUARANTINED),
     }
     return [
         F.count(F.lit(1)).alias("landed"),

@@ -17,7 +17,7 @@ from strandline.connectors.connector import integer
 from strandline.errors import UndecodableError
 from strandline.image import Image
 from strandline.inference import json_type
-from strandline.interpreter.event import EARLIEST, TOLERANCE, Event
+from strandline.interpreter.event import Event
 from strandline.key import canonical
 from strandline.placeholder import spellings
 from strandline.position import fence_seq, seq
@@ -389,11 +389,9 @@ def _content(cells: Mapping[str, Any]) -> str:
 
 
 __all__ = (
-    "EARLIEST",
     "NEW_KEY",
     "OLD_KEY",
     "RUN_ID",
-    "TOLERANCE",
     "Decoded",
     "Decoder",
     "Outcome",

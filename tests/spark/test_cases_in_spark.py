@@ -21,7 +21,11 @@ from strandline.lake import SourceLake
 
 CHOSEN = (
     "oracle-s06-a-shift-of-all-keys",
+    "oracle-a2-a-shift-of-rows-that-were-never-seen-nor",
     "oracle-a11-at-a-truncate",
+    "postgresql-the-first-transaction-after-a-start",
+    "postgresql-a-default-in-a-delete-s",
+    "mysql-a-restart-repeats-up-to",
     "mysql-s03-one-transaction-may-do",
     "mysql-s12-after-a-failover",
     "sqlserver-the-halves-of-a-key-move-without-headers",

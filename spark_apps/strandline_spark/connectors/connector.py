@@ -1,6 +1,7 @@
 """What the Spark engine asks a connector: the columns of `strandline.connectors.Connector`."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import reduce
 from typing import ClassVar
@@ -61,10 +62,14 @@ class Connector(ABC):
         parts = [known(source[part]) for part in ("db", "schema", "table")]
         return F.when(parts[-1].isNotNull(), F.concat_ws(".", *parts))
 
-    def in_flight(self, source: Column) -> Column:
-        """True where the position is not that of the commit."""
+    def in_flight(self, source: Column) -> Column | None:
+        """True where the position is not that of the commit; None: it always is."""
         del source
-        return F.lit(False)
+        return None
+
+    def own(self, seq: Column, position: Column) -> Mapping[str, Column]:
+        """`_seq` and `_position` by a change's own place, for those that may be in flight."""
+        return {"_seq": seq, "_position": position}
 
     def is_wrapped(self, cells: list[Column]) -> Column | None:
         """Whether a row's cells are documents around their values; None: they never are."""

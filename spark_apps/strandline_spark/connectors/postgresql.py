@@ -1,11 +1,15 @@
 """PostgreSQL in columns; the rules and their sources are in `strandline.connectors.postgresql`."""
 
+from collections.abc import Mapping
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from strandline.connectors import CONNECTORS
 from strandline.version import TimeQuality
 from strandline_spark.connectors.connector import Connector, hexadecimal, joined, known, quality
+
+_WIDTH = 16  # digits of one number of the pair that orders
 
 
 class PostgreSQL(Connector):
@@ -16,7 +20,7 @@ class PostgreSQL(Connector):
 
     def major(self, source: Column) -> Column:
         commit, lsn = _sequence(source)
-        return F.concat(hexadecimal(commit, 16), hexadecimal(lsn, 16))
+        return F.concat(hexadecimal(commit, _WIDTH), hexadecimal(lsn, _WIDTH))
 
     def position(self, source: Column) -> Column:
         return F.concat_ws("/", *_sequence(source))
@@ -36,6 +40,14 @@ class PostgreSQL(Connector):
 
     def in_flight(self, source: Column) -> Column:
         return _pair(source)[0].isNull()
+
+    def own(self, seq: Column, position: Column) -> Mapping[str, Column]:
+        epoch, rest = seq.substr(1, 4), seq.substr(F.lit(5 + _WIDTH), F.length(seq))
+        lsn, number = rest.substr(1, _WIDTH), F.substring_index(position, "/", -1)
+        return {
+            "_seq": F.concat(epoch, lsn, rest),
+            "_position": F.concat_ws("/", number, number),
+        }
 
 
 def _pair(source: Column) -> tuple[Column, Column]:

@@ -1,0 +1,77 @@
+"""Images as they tell rows apart, in columns; the twin of `strandline.image`.
+
+Cells are only ever asked whether they are equal, so that an image holds a number for each. It is an
+array, for unlike a map one can be sorted, along with the steps of a walk.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from strandline.image import FALLBACK
+
+IMAGE = "array<struct<key: string, value: bigint>>"
+
+# What is false in JSON, besides zero; as text it would be a value of a column of texts.
+_FALSE = ("false", "[]", '{"scale":0,"value":"AA=="}')
+_STANDS_IN = rf"^(?:{FALLBACK.pattern}|)\z"
+
+
+def nothing() -> Column:
+    """No image."""
+    return F.lit(None).cast(IMAGE)
+
+
+def cells(image: Column, names: Sequence[str], placeholders: Sequence[str]) -> Column:
+    """The cells of an image that were sent, by column; NULL where there is no image."""
+    sent = F.array(*(image.getField(name) for name in names)).cast("array<string>")
+    known = F.array(*(F.lit(name) for name in names)).cast("array<string>")
+    named = F.map_from_arrays(known, sent)
+    left_out = F.lit(False)
+    held = F.map_filter(named, lambda _, cell: ~F.coalesce(cell.isin(*placeholders), left_out))
+    return F.when(image.isNotNull(), held)
+
+
+def compared(held: Column) -> Column:
+    """The image that cells make."""
+    return F.map_entries(F.transform_values(held, lambda _, cell: F.xxhash64(cell)))
+
+
+def told(held: Column, defaults: Column | None, texts: Collection[str]) -> Column:
+    """Of the cells of an image those that say what the row was, NULL where none does.
+
+    `texts` are the columns of texts; `defaults` the columns' defaults by their names, None where
+    there are none.
+    """
+
+    def says(name: Column, cell: Column) -> Column:
+        false = cell.isin(*_FALSE) & ~name.isin(*texts)
+        value = cell.isNotNull() & ~cell.rlike(_STANDS_IN) & ~false
+        if defaults is None:
+            return value
+        default = F.try_element_at(defaults, name)
+        return value & ~F.coalesce(cell == default, F.lit(False))
+
+    saying = F.map_filter(held, says)
+    return F.when(F.size(saying) > 0, saying)
+
+
+def literal(values: Mapping[str, str]) -> Column:
+    """Texts by name."""
+    return F.create_map(*(F.lit(part) for pair in values.items() for part in pair))
+
+
+def alike(one: Column, other: Column) -> Column:
+    """True where no column that both hold tells them apart; NULL where there is no image."""
+
+    def differs(cell: Column) -> Column:
+        return F.exists(other, lambda o: (o["key"] == cell["key"]) & (o["value"] != cell["value"]))
+
+    return ~F.exists(one, differs)
+
+
+def place_of(image: Column, images: Column) -> Column:
+    """The place of the first of the images that is like this one, from 1; 0 where none is."""
+    found = F.array_position(F.transform(images, lambda each: alike(each, image)), F.lit(True))
+    return F.coalesce(found, F.lit(0)).cast("int")
