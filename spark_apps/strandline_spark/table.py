@@ -69,6 +69,26 @@ NOTHING = Batch(Tally(*([0] * len(fields(Tally)))), None)
 
 
 @dataclass(frozen=True, slots=True)
+class Deliveries:
+    """What versions follow from: the table's row changes, and `new`, those of this run.
+
+    `fences` and `moves` are None where there are none; `kinds` are the rare kinds of changes that
+    the table has had (`changes.kinds`).
+    """
+
+    rows: DataFrame
+    new: DataFrame
+    fences: DataFrame | None
+    moves: DataFrame | None
+    kinds: frozenset[str]
+
+    @property
+    def flying(self) -> bool:
+        """Whether some stood in a transaction that was open at the connector's start."""
+        return changes.IN_FLIGHT in self.kinds
+
+
+@dataclass(frozen=True, slots=True)
 class Noted:
     """What a run leaves with its commit of the history, for the next one to go on from.
 
@@ -221,11 +241,46 @@ class TableRun:
     def _fold(
         self, batch: Batch, sweeps: DataFrame | None, applied: int, receipt: TableReceipt
     ) -> TableReceipt:
-        tally = batch.tally
-        every = self._every(batch, applied)
-        few = every.where(F.col("_kind") != "row").select(*changes.META)
-        kinds = tally.kinds
         before = self._before() if applied >= 0 else None
+        known = self._deliveries(self._every(batch, applied), batch, sweeps, before)
+        context = self._context(known, batch.tally)
+        if before is None:
+            keys, gone = None, (0, 0)
+            derived = derive(known.rows, context, moves=known.moves is not None)
+        else:
+            standing = self._standing(known, batch.tally, swept=sweeps is not None)
+            keys = heads.touched(known.new, standing)
+            gone = heads.replaced(keys, standing)
+            derived = self._derived(known, keys, standing, context)
+        try:
+            versions = kept(derived.versions)  # a merge reads them twice
+            written = audit.well_formed(versions, self.cut.topic)
+            counts = self._counts(receipt.counts, batch.tally, derived, known.fences)
+            audit.conserved(counts, self.cut.topic)
+            if written.heads < (derived.keys if keys is None else keys.count):
+                delta.append(derived.unseen, self.lake.deleted_keys(self.cut.table), self.run)
+            old = Counts() if before is None else before.receipt.counts
+            receipt = replace(
+                receipt,
+                counts=replace(
+                    counts,
+                    rows_written=written.rows,
+                    history_rows=old.history_rows - gone[0] + written.rows,
+                    current_rows=old.current_rows - gone[1] + written.live,
+                ),
+                changed=True,
+                orphaned_moves=derived.orphans,
+            )
+            self._apply(versions, keys, Noted(receipt, known.kinds))
+        finally:
+            derived.release()
+        return self._versioned(receipt)
+
+    def _deliveries(
+        self, every: DataFrame, batch: Batch, sweeps: DataFrame | None, before: Noted | None
+    ) -> Deliveries:
+        few = every.where(F.col("_kind") != "row").select(*changes.META)
+        kinds = batch.tally.kinds
         if before is not None and before.kinds:
             few = kept(few)
             kinds |= before.kinds
@@ -235,62 +290,29 @@ class TableRun:
             few = few.unionByName(sweeps.select(*changes.META))
             kinds |= {"fence"}
         new = every if batch.changes is None else batch.changes
-        flying = changes.IN_FLIGHT in kinds
-        if flying:
+        if changes.IN_FLIGHT in kinds:
             few, every, new = in_flight.by_own_position(few, (few, every, new), self.connector)
-        cuts = distinct_fences(few) if "fence" in kinds else None
         rows = every.where(F.col("_kind") != "fence")
         new = new.where((F.col("_kind") != "fence") & (F.col("_run") == self.run))
         moving = few.where(F.col("_kind") == "move") if "move" in kinds else None
-        if self.connector.rules.infers_moves:
-            inferred = self._inferred_moves(rows)
-            if inferred is not None:
-                rows, new = moves.announced(rows, inferred), moves.announced(new, inferred)
-                moving = rows.where(F.col("_kind") == "move")
-        context = Context(
+        inferred = self._inferred_moves(rows) if self.connector.rules.infers_moves else None
+        if inferred is not None:
+            rows, new = moves.announced(rows, inferred), moves.announced(new, inferred)
+            moving = rows.where(F.col("_kind") == "move")
+        cuts = distinct_fences(few) if "fence" in kinds else None
+        return Deliveries(rows, new, cuts, moving, kinds)
+
+    def _context(self, known: Deliveries, tally: Tally) -> Context:
+        return Context(
             run=self.run,
-            columns=self._columns(every),
-            fences=cuts,
+            columns=self._columns(known.rows),
+            fences=known.fences,
             recorded_at=self.manifest.planned_at,
             rules=self.connector.rules,
-            everything=rows,
+            everything=known.rows,
             refused=self._refused() if self.refused or tally.quarantined else None,
-            in_flight=flying,
+            in_flight=known.flying,
         )
-        if before is None:
-            keys, replaced = None, (0, 0)
-            derived = derive(rows, context, moves=moving is not None)
-        else:
-            newly = cuts if tally.fences or sweeps is not None else None
-            again = flying and (tally.in_flight or tally.reads)
-            unsettled = rows.where("_in_flight").select("_key") if again else None
-            standing = self._standing(new, moving, newly, unsettled)
-            keys = heads.touched(new, standing)
-            replaced = heads.replaced(keys, standing)
-            derived = self._derived(rows, new, keys, standing, context)
-        versions = kept(derived.versions)  # a merge reads them twice
-        try:
-            written = audit.well_formed(versions, self.cut.topic)
-            counts = self._counts(receipt.counts, tally, derived, cuts)
-            audit.conserved(counts, self.cut.topic)
-            if written.heads < (derived.keys if keys is None else keys.count):
-                delta.append(derived.unseen, self.lake.deleted_keys(self.cut.table), self.run)
-            old = Counts() if before is None else before.receipt.counts
-            receipt = replace(
-                receipt,
-                counts=replace(counts, rows_written=written.rows),
-                changed=True,
-                orphaned_moves=derived.orphans,
-            )
-            receipt = _with_totals(
-                receipt,
-                old.history_rows - replaced[0] + written.rows,
-                old.current_rows - replaced[1] + written.live,
-            )
-            self._apply(versions, keys, Noted(receipt, kinds))
-        finally:
-            derived.release()
-        return self._versioned(receipt)
 
     def _refused(self) -> DataFrame:
         """Key and coordinates of the table's records in quarantine."""
@@ -315,43 +337,35 @@ class TableRun:
             delta.append(found, path, self.run)
         return delta.read(self.spark, path) if delta.exists(self.spark, path) else None
 
-    def _standing(
-        self,
-        new: DataFrame,
-        moving: DataFrame | None,
-        cuts: DataFrame | None,
-        unsettled: DataFrame | None,
-    ) -> Standing:
+    def _standing(self, known: Deliveries, tally: Tally, *, swept: bool) -> Standing:
         history = delta.read(self.spark, self.lake.history(self.cut.table))
         deleted = self.lake.deleted_keys(self.cut.table)
         late = delta.exists(self.spark, deleted)
-        fresh = None if cuts is None else cuts.where(F.col("_first_run") == self.run)
+        fresh = None
+        if known.fences is not None and (tally.fences or swept):
+            fresh = known.fences.where(F.col("_first_run") == self.run)
+        again = known.flying and (tally.in_flight or tally.reads)
         return Standing(
             history=history,
-            heads=heads.heads(history, new, fresh),
+            heads=heads.heads(history, known.new, fresh),
             deleted_keys=delta.read(self.spark, deleted) if late else None,
-            moves=moving,
+            moves=known.moves,
             new_fences=fresh,
-            unsettled=unsettled,
+            unsettled=known.rows.where("_in_flight").select("_key") if again else None,
             shifts=self.connector.rules.shifts,
         )
 
     def _derived(
-        self,
-        rows: DataFrame,
-        new: DataFrame,
-        keys: Touched,
-        standing: Standing,
-        context: Context,
+        self, known: Deliveries, keys: Touched, standing: Standing, context: Context
     ) -> Derived:
         parts = []
         if keys.count > keys.rederived or not keys.count:
             appended = keys.rows.where(~F.col("rederive"))
             base = standing.heads.join(appended, "_key", "left_semi")
-            batch = new.join(appended, "_key", "left_semi")
+            batch = known.new.join(appended, "_key", "left_semi")
             parts.append(derive(batch, context, heads=base))
         if keys.rederived:
-            every = rows.join(keys.rows.where("rederive"), "_key", "left_semi")
+            every = known.rows.join(keys.rows.where("rederive"), "_key", "left_semi")
             parts.append(derive(every, context, moves=standing.moves is not None))
         return reduce(Derived.with_, parts)
 
