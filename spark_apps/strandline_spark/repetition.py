@@ -39,7 +39,8 @@ def _suspects(everything: DataFrame) -> DataFrame:
     """
     rows = _rows(everything)
     moved = F.coalesce(F.col("_moved_to"), F.col("_moved_from"))
-    ends = F.concat_ws(">", F.least("_key", moved), F.greatest("_key", moved))
+    # Both halves of one move claim once; there and back are two moves.
+    ends = F.concat_ws(">", F.coalesce("_moved_from", "_key"), F.coalesce("_moved_to", "_key"))
     move = F.when(moved.isNotNull(), ends)
     claim = F.coalesce(move, F.concat_ws("@", "_key", F.col("_identity").cast("string")))
     again = rows.groupBy("_major", "_link", "_key", "_identity").agg(F.count("*").alias("times"))

@@ -23,7 +23,7 @@ CHOSEN = (
     "oracle-s06-a-shift-of-all-keys",
     "oracle-a2-a-shift-of-rows-that-were-never-seen-nor",
     "oracle-a11-at-a-truncate",
-    "postgresql-the-first-transaction-after-a-start",
+    "postgresql-the-first-transaction-after-a-start-sent",
     "postgresql-a-default-in-a-delete-s",
     "mysql-a-restart-repeats-up-to",
     "mysql-s03-one-transaction-may-do",
