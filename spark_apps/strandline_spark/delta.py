@@ -106,10 +106,19 @@ def texts(spark: SparkSession, path: str) -> Iterator[tuple[int, str]]:
         except FileNotFoundError:
             return
         for action in map(json.loads, commit.splitlines()):
-            noted = action.get("commitInfo", {}).get("userMetadata")
-            if noted is not None:
-                left = json.loads(noted)
-                yield left["run"], left["text"]
+            left = _left(action.get("commitInfo", {}).get("userMetadata"))
+            if left is not None:
+                yield left
+
+
+def _left(noted: str | None) -> tuple[int, str] | None:
+    """(run, text) of a run's commit; None for anybody else's, whose metadata may be any text."""
+    try:
+        told = json.loads(noted or "null")
+    except ValueError:
+        return None
+    ours = isinstance(told, dict) and told.keys() == {"run", "text"}
+    return (told["run"], told["text"]) if ours else None
 
 
 def metadata(spark: SparkSession, path: str, run: int) -> str:

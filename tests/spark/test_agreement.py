@@ -141,3 +141,18 @@ def _python(records):
     from strandline.interpreter import interpret  # noqa: PLC0415 - beside its only use
 
     return interpret(records).tables[0].versions
+
+
+def test_a_receipt_s_totals_are_the_history_s_whoever_else_has_committed(spark, tmp_path):
+    records = rows().records
+    lake = SourceLake(tmp_path.as_posix(), "shop")
+    capture = CaptureLake(spark, lake, "postgresql", engine.recorded_at(records))
+    path = lake.history(rows().topic)
+    for number, batch in enumerate(engine.cut(records, 3), 1):
+        capture.land(batch)
+        (table,) = compact(spark, capture.manifest(number, batch)).tables
+        history = delta.read(spark, path)
+        rows_now, open_now = history.count(), history.where("_is_current").count()
+        assert (table.counts.history_rows, table.counts.current_rows) == (rows_now, open_now)
+        somebody = history.limit(0).write.format("delta").mode("append")
+        somebody.option("userMetadata", "tidied up").save(path)
