@@ -68,6 +68,7 @@ def shape(
     rows = {number: _row_types(pair, connector) for number, pair in schemas.items() if pair.value}
     keys = {number: _key_types(pair, connector) for number, pair in schemas.items() if pair.key}
     bare = {number: pair for number, pair in schemas.items() if pair.bare}
+    embedded = {name for types in rows.values() for name in types}
     inferred: set[str] = set()
     if bare:
         shown, shown_key, scope = _shown(records.where(F.col("schema_id").isin(*bare)))
@@ -78,7 +79,7 @@ def shape(
                 keys[number] = {name: declared.get(name, of) for name, of in shown_key.items()}
             if pair.value is None:
                 rows[number] = declared | {name: shown[name] for name in sorted(inferred)}
-    columns = _by_column(rows, inferred)
+    columns = _by_column(rows, inferred - embedded)
     targets = {name: _target(name, types, known) for name, types in columns.items()}
     defaults = {number: _defaults(pair) for number, pair in schemas.items() if pair.value}
     return Shape(
