@@ -81,7 +81,7 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
 def _remember_classes(spark: SparkSession) -> None:
     """Keeps the Java classes that PySpark asks for with every expression.
 
-    Each time they are looked for in all of Spark's jars: a tenth of a small run's work.
+    Each time they are looked for in all of Spark's jars, which a small run spends much time on.
     """
     for name in ("functions", "org.apache.spark.sql.functions", "PythonUtils"):
         setattr(spark._jvm, name, getattr(spark._jvm, name))  # noqa: SLF001

@@ -30,6 +30,7 @@ from strandline_spark.changes import IN_FLIGHT, JSON, quoted
 from strandline_spark.connectors import Connector
 from strandline_spark.connectors.connector import whole
 from strandline_spark.distinct import place
+from strandline_spark.in_flight import STREAMED
 from strandline_spark.shape import Shape
 from strandline_spark.verdict import Judged, judge
 
@@ -41,7 +42,6 @@ _STRICT = {
 }
 _NOTHING = "\x00"  # stands for NULL inside hashes, where NULL would leave no trace
 _CONTROL_FIELDS = ("ddl", "tableChanges", "aggregate_type", "ts_ms")
-_STREAMED = ("c", "u", "d", "t")
 _SOURCE = ("connector", "version", "snapshot", "ts_ms", "ts_us", "db", "schema", "table")
 
 Step = Mapping[str, Column] | Callable[[DataFrame], Mapping[str, Column]]
@@ -473,14 +473,14 @@ class Decoder:
         found = None if flat else self.connector.in_flight(F.col("v.source"))
         if found is None:
             return F.lit(False)
-        return F.coalesce(found & F.col("_op").isin(*_STREAMED), F.lit(False))
+        return F.coalesce(found & F.col("_op").isin(*STREAMED), F.lit(False))
 
     def _clock(self) -> Column:
         """Kafka's time of a truncate, the envelope's of a change that may turn out in flight."""
         stored = F.when(F.col("_op") == Op.TRUNCATE.value, F.unix_millis("timestamp"))
         if self.connector.in_flight(F.col("v.source")) is None:
             return stored
-        return stored.when(F.col("_op").isin(*_STREAMED), whole(F.col("v.ts_ms")))
+        return stored.when(F.col("_op").isin(*STREAMED), whole(F.col("v.ts_ms")))
 
     def _ordinal(self) -> Column:
         return self.connector.ordinal(F.col("v.source"), F.col("v.transaction"))

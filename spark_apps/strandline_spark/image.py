@@ -71,6 +71,14 @@ def alike(one: Column, other: Column) -> Column:
     return ~F.exists(one, differs)
 
 
+def without(rows: Column, place: Column) -> Column:
+    """The array without what stands at a place, from 1."""
+    return F.concat(
+        F.slice(rows, F.lit(1), F.greatest(place - 1, F.lit(0))),
+        F.slice(rows, place + 1, F.size(rows)),
+    )
+
+
 def place_of(image: Column, images: Column) -> Column:
     """The place of the first of the images that is like this one, from 1; 0 where none is."""
     found = F.array_position(F.transform(images, lambda each: alike(each, image)), F.lit(True))

@@ -13,7 +13,7 @@ from strandline_spark.connectors import Connector
 from strandline_spark.distinct import before_phase, directly_after, raw
 from strandline_spark.memory import kept
 
-_STREAMED = (Op.CREATE.value, Op.UPDATE.value, Op.DELETE.value, Op.TRUNCATE.value)
+STREAMED = (Op.CREATE.value, Op.UPDATE.value, Op.DELETE.value, Op.TRUNCATE.value)
 
 
 def by_own_position(
@@ -31,7 +31,7 @@ def by_own_position(
 def _rebased(deliveries: DataFrame, first: DataFrame, connector: Connector) -> DataFrame:
     own = connector.own(F.col("_seq"), F.col("_position"))
     told = deliveries.join(F.broadcast(first), "_tx_id", "left")
-    stands = F.col("_first") & F.col("_op").isin(*_STREAMED)
+    stands = F.col("_first") & F.col("_op").isin(*STREAMED)
     rebased = {
         name: F.when(stands, column).otherwise(F.col(name))
         for name, column in {**own, "_in_flight": F.lit(True)}.items()

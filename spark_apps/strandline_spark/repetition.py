@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from strandline.change import Op
 from strandline_spark.distinct import major
-from strandline_spark.image import IMAGE, place_of
+from strandline_spark.image import IMAGE, place_of, without
 from strandline_spark.memory import kept
 
 _ROWS = f"array<{IMAGE}>"
@@ -148,8 +148,4 @@ def _left(state: Column, step: Column, *, shifts: bool) -> Column:
     like = place_of(step["before"], rows)
     place = F.when(step["before"].isNull(), F.lit(1)).otherwise(like)
     takes = step["op"].isin("u", "d") & (place > 0)
-    without = F.concat(
-        F.slice(rows, F.lit(1), F.greatest(place - 1, F.lit(0))),
-        F.slice(rows, place + 1, F.size(rows)),
-    )
-    return F.when(takes, without).otherwise(rows)
+    return F.when(takes, without(rows, place)).otherwise(rows)

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from strandline.change import ENDS, IMAGES, Op
-from strandline_spark.image import IMAGE, place_of
+from strandline_spark.image import IMAGE, place_of, without
 from strandline_spark.link import by_key, earlier
 from strandline_spark.memory import kept
 
@@ -87,7 +87,7 @@ def _walk(state: Column, step: Column) -> Column:
     moves = deletes & ((place == 0) | after.isNotNull())
     turned = F.struct(step["seq"].alias("seq"), turn.alias("turn"))
     return F.struct(
-        F.when(deletes & (place > 0), _without(queue, place))
+        F.when(deletes & (place > 0), without(queue, place))
         .when(deletes, queue)
         .otherwise(_stood(queue, step))
         .alias("queue"),
@@ -127,13 +127,6 @@ def _left(queue: Column, step: Column) -> Column:
 
 def _like(image: Column, queue: Column) -> Column:
     return place_of(image, F.transform(queue, lambda row: row["image"]))
-
-
-def _without(queue: Column, place: Column) -> Column:
-    return F.concat(
-        F.slice(queue, F.lit(1), F.greatest(place - 1, F.lit(0))),
-        F.slice(queue, place + 1, F.size(queue)),
-    )
 
 
 def _stood(queue: Column, step: Column) -> Column:

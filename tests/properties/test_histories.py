@@ -61,16 +61,8 @@ def engine(request):
     return engines.named(request.param)
 
 
-# What random workloads have shown and is not mended yet, by property and source: why it fails.
-# What is mended has to leave the list.
-OPEN: dict[tuple[str, str], str] = {}
-
-
 @pytest.fixture(params=list(SOURCES))
 def source(request):
-    reason = OPEN.get((request.node.originalname, request.param))
-    if reason is not None and _EXAMPLES is None:
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     return request.param
 
 
