@@ -37,6 +37,11 @@ class TableCut:
     ranges: tuple[OffsetRange, ...]
     rules: TableRules = field(default_factory=TableRules)
 
+    @property
+    def offsets(self) -> int:
+        """How many offsets its ranges span: at least as many as there are records."""
+        return sum(offsets.end - offsets.start for offsets in self.ranges)
+
 
 @dataclass(frozen=True, slots=True)
 class Manifest:

@@ -5,8 +5,10 @@ A table that fails does not hold the others; the receipt says what happened to e
 
 import logging
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -17,9 +19,10 @@ from strandline.errors import StrandlineError
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline_spark import control, delta
+from strandline_spark import control, delta, intake
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.control import Told
+from strandline_spark.intake import Shared
 from strandline_spark.table import TableRun
 
 log = logging.getLogger(__name__)
@@ -59,6 +62,19 @@ FOR_SMALL = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Premises:
+    """What all tables of a run start from.
+
+    `refused` are the tables of which records were ever put into quarantine.
+    """
+
+    manifest: Manifest
+    told: Told
+    refused: frozenset[str]
+    shared: Shared | None
+
+
 def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
     """Applies the manifest; every table that could be applied is committed."""
     began = time.monotonic()
@@ -67,15 +83,30 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
     configure(spark, SETTINGS)
     _remember_classes(spark)
     connector = CONNECTORS[manifest.connector].rules
-    told = control.told(session(spark, SETTINGS), manifest, connector)
-    refused = _refused(spark, lake)
-    with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="table") as tables:
-        receipts = tables.map(
-            lambda cut: _table(spark, manifest, cut, told, refused), manifest.tables
-        )
-        done = tuple(receipts)
+    with _shared(spark, manifest) as shared:
+        told = control.told(session(spark, SETTINGS), manifest, connector)
+        premises = Premises(manifest, told, _refused(spark, lake), shared)
+        with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="table") as tables:
+            done = tuple(tables.map(lambda cut: _table(spark, cut, premises), manifest.tables))
     seconds = round(time.monotonic() - began, 3)
     return Receipt(manifest.source, manifest.number, done, told.records, seconds)
+
+
+@contextmanager
+def _shared(spark: SparkSession, manifest: Manifest) -> Iterator[Shared | None]:
+    """What the small tables share; None where it can't be read: then each says so for itself."""
+    small = [cut for cut in manifest.tables if cut.ranges and cut.offsets < SMALL]
+    own = session(spark, {**SETTINGS, **FOR_SMALL})
+    try:
+        shared = intake.shared(own, manifest, small) if small else None
+    except (PySparkException, Py4JJavaError):
+        log.exception("%s: the small tables are read one by one", manifest.source)
+        shared = None
+    try:
+        yield shared
+    finally:
+        if shared is not None:
+            shared.release(own)
 
 
 def _remember_classes(spark: SparkSession) -> None:
@@ -95,16 +126,16 @@ def _refused(spark: SparkSession, lake: SourceLake) -> frozenset[str]:
     return frozenset(row["table"] for row in tables.toLocalIterator())
 
 
-def _table(
-    spark: SparkSession, manifest: Manifest, cut: TableCut, told: Told, refused: Collection[str]
-) -> TableReceipt:
+def _table(spark: SparkSession, cut: TableCut, given: Premises) -> TableReceipt:
     began = time.monotonic()
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", cut.table)
     try:
-        small = sum(offsets.end - offsets.start for offsets in cut.ranges) < SMALL
+        small = cut.offsets < SMALL
         settings = {**SETTINGS, **(FOR_SMALL if small else {})}
         own = session(spark, settings)
-        return TableRun(own, manifest, cut, told, cut.table in refused, small).compact()
+        shared = given.shared if small else None
+        refused = cut.table in given.refused
+        return TableRun(own, given.manifest, cut, given.told, refused, shared).compact()
     except (StrandlineError, PySparkException, Py4JJavaError) as error:
         log.exception("%s: not applied", cut.table)
         return TableReceipt(

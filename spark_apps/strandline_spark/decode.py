@@ -47,30 +47,6 @@ _SOURCE = ("connector", "version", "snapshot", "ts_ms", "ts_us", "db", "schema",
 Step = Mapping[str, Column] | Callable[[DataFrame], Mapping[str, Column]]
 
 
-def parsed(landed: DataFrame, rules: TableRules) -> DataFrame:
-    """Landed records with texts and schemas split off; still one row per record."""
-    texts = landed.withColumns(
-        {"value_text": F.col("value").cast("string"), "key_text": F.col("key").cast("string")}
-    )
-    value_schema, value_payload = documents.split(F.col("value_text"))
-    key_schema, key_payload = documents.split(F.col("key_text"))
-    split = texts.withColumns(
-        {
-            "value_schema": value_schema,
-            "value_payload": value_payload,
-            "key_schema": key_schema,
-            "key_payload": key_payload,
-        }
-    )
-    marked = documents.is_marked(F.col("value_payload"), F.col("value_schema"))
-    if rules.flattened is not None:
-        marked = F.lit(rules.flattened)
-    return split.withColumn("marked", marked).withColumn(
-        "schema_id",
-        documents.schema_id(F.col("value_schema"), F.col("key_schema"), F.col("marked")),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Decoder:
     """Decodes the records of one batch of one table."""

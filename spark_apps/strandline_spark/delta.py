@@ -7,6 +7,7 @@ or stale run changes nothing (delta-facts, "Idempotence").
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
@@ -41,8 +42,20 @@ def applied(spark: SparkSession, path: str, application: str = APPLICATION) -> i
     """The highest run that has committed to the table, -1 where none has."""
     if not exists(spark, path):
         return -1
-    found = _log(spark, path).transactions().get(application)
-    return int(found.get()) if found.isDefined() else -1
+    found = [t.version() for t in _transactions(spark, path) if t.appId() == application]
+    return int(max(found, default=-1))
+
+
+def _transactions(spark: SparkSession, path: str) -> Iterator[Any]:
+    """The newest transaction of each application that ever wrote to the table, as Java objects.
+
+    The checksum that Delta writes beside a commit has them; to find them without it takes a job.
+    """
+    snapshot = _log(spark, path)
+    checksum = snapshot.checksumOpt()
+    noted = checksum.get().setTransactions() if checksum.isDefined() else checksum
+    found = noted.get() if noted.isDefined() else snapshot.setTransactions()
+    return map(found.apply, range(found.size()))
 
 
 def _log(spark: SparkSession, path: str):  # noqa: ANN202 - a Java object

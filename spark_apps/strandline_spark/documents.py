@@ -5,6 +5,8 @@ a handful per table and run, come to the driver.
 """
 
 import json
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,13 +52,40 @@ def split(text: Column) -> tuple[Column, Column]:
     return schema, payload.when(other, parsed).otherwise(text)
 
 
-def distinct_schemas(records: DataFrame) -> dict[int, SchemaPair]:
-    """The distinct pairs of `value_schema` and `key_schema` by `schema_id`, oldest record first.
+def parsed(landed: DataFrame, flattened: Mapping[str, bool]) -> DataFrame:
+    """Landed records with texts and schemas split off; still one row per record.
 
-    Schemas are metadata: there are as many as the table had shapes.
+    `flattened` says of some topics whether ExtractNewRecordState made their records.
+    """
+    texts = landed.withColumns(
+        {"value_text": F.col("value").cast("string"), "key_text": F.col("key").cast("string")}
+    )
+    value_schema, value_payload = split(F.col("value_text"))
+    key_schema, key_payload = split(F.col("key_text"))
+    parts = texts.withColumns(
+        {
+            "value_schema": value_schema,
+            "value_payload": value_payload,
+            "key_schema": key_schema,
+            "key_payload": key_payload,
+        }
+    )
+    marked = _is_marked(F.col("value_payload"), F.col("value_schema"))
+    for topic, told in flattened.items():
+        marked = F.when(F.col("topic") == topic, F.lit(told)).otherwise(marked)
+    return parts.withColumn("marked", marked).withColumn(
+        "schema_id",
+        _schema_id(F.col("value_schema"), F.col("key_schema"), F.col("marked")),
+    )
+
+
+def distinct_schemas(records: DataFrame) -> Mapping[str, Mapping[int, SchemaPair]]:
+    """The schemas of each topic's parsed records by `schema_id`, oldest record first.
+
+    Schemas are metadata: there are as many as the tables had shapes.
     """
     found = (
-        records.groupBy("schema_id")
+        records.groupBy("topic", "schema_id")
         .agg(
             F.first("value_schema").alias("value"),
             F.first("key_schema").alias("key"),
@@ -67,7 +96,10 @@ def distinct_schemas(records: DataFrame) -> dict[int, SchemaPair]:
         )
         .orderBy("first")
     )
-    return {row["schema_id"]: _pair(row) for row in found.toLocalIterator()}
+    schemas: dict[str, dict[int, SchemaPair]] = defaultdict(dict)
+    for row in found.toLocalIterator():
+        schemas[row["topic"]][row["schema_id"]] = _pair(row)
+    return schemas
 
 
 def _pair(row: Any) -> SchemaPair:
@@ -81,14 +113,14 @@ def _says(payload: Column) -> Column:
     return F.coalesce(F.trim(payload) != "null", F.lit(False))
 
 
-def schema_id(value_schema: Column, key_schema: Column, marked: Column) -> Column:
+def _schema_id(value_schema: Column, key_schema: Column, marked: Column) -> Column:
     """A number for the shape of a record: its pair of schemas; missing ones count as empty."""
     return F.xxhash64(
         F.coalesce(value_schema, F.lit("")), F.coalesce(key_schema, F.lit("")), marked
     )
 
 
-def is_marked(payload: Column, schema: Column) -> Column:
+def _is_marked(payload: Column, schema: Column) -> Column:
     """True for a record without schema that bears the metadata of a flattened row."""
     named = "|".join(mark.removeprefix(flattened.PREFIX) for mark in flattened.MARKS)
     suspect = schema.isNull() & payload.rlike(rf'"{flattened.PREFIX}({named})"\s*:')

@@ -15,13 +15,11 @@ from strandline_spark import (
     apply,
     audit,
     changes,
-    decode,
     delta,
-    documents,
     fences,
     heads,
     in_flight,
-    landing,
+    intake,
     moves,
     verdict,
 )
@@ -32,6 +30,7 @@ from strandline_spark.derive import Context, Derived, derive
 from strandline_spark.distinct import distinct_fences
 from strandline_spark.fold import Columns
 from strandline_spark.heads import Standing, Touched
+from strandline_spark.intake import Shared
 from strandline_spark.memory import kept
 from strandline_spark.shape import Known, shape
 
@@ -116,8 +115,8 @@ class Noted:
 class TableRun:
     """One table's part of a manifest; `spark` is a session of its own.
 
-    `refused`: whether earlier runs put records of the table into quarantine; `small`: whether what
-    arrived is quicker kept than read again.
+    `refused`: whether earlier runs put records of the table into quarantine; `shared`: what was
+    read for small tables, of which what arrived is quicker kept than read again; None for others.
     """
 
     spark: SparkSession
@@ -125,7 +124,7 @@ class TableRun:
     cut: TableCut
     told: Told
     refused: bool
-    small: bool
+    shared: Shared | None
 
     @property
     def connector(self) -> Connector:
@@ -169,11 +168,10 @@ class TableRun:
 
     def _decode(self) -> Batch:
         path = self.lake.changes(self.cut.table)
-        landed = landing.records(
-            self.spark, self.lake.landing, self.manifest.landing_version, self.cut.ranges
-        )
-        parsed = decode.parsed(landed, self.cut.rules)
-        schemas = documents.distinct_schemas(parsed)
+        if self.shared is None:
+            parsed, schemas = intake.alone(self.spark, self.manifest, self.cut)
+        else:
+            parsed, schemas = self.shared.of(self.spark, self.cut)
         known = Known(
             self.cut.topic,
             self.cut.rules,
@@ -183,7 +181,7 @@ class TableRun:
         of = shape(parsed, schemas, self.connector.rules, known)
         flat = [number for number, pair in schemas.items() if pair.flat]
         decoded = Decoder(of, self.connector, self.cut.rules, self.run).decode(parsed, flat)
-        if self.small:
+        if self.shared is not None:
             decoded = kept(decoded)
         stored = delta.applied(self.spark, path) >= self.run
         if stored:
@@ -194,7 +192,7 @@ class TableRun:
             tally = Tally(**seen.get)
         if tally.quarantined:
             self._quarantine(decoded)
-        if stored or not self.small:
+        if stored or self.shared is None:
             return Batch(tally, None)
         return Batch(tally, changes.like(decoded, delta.read(self.spark, path).schema))
 

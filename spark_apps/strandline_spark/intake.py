@@ -1,0 +1,65 @@
+"""What a run takes from the landing table: for its small tables all at once, for a large one alone.
+
+Finding the files, reading them and looking through the schemas costs a run of many small tables
+more than all their records.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from strandline.lake import SourceLake
+from strandline.manifest import Manifest, TableCut
+from strandline_spark import documents, landing
+from strandline_spark.documents import SchemaPair
+from strandline_spark.memory import kept
+
+Schemas = Mapping[int, SchemaPair]
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The landed records of small tables, in memory, and their schemas by topic.
+
+    `view` names the records; it is global, which is what sessions have in common.
+    """
+
+    view: str
+    schemas: Mapping[str, Schemas]
+
+    def of(self, spark: SparkSession, cut: TableCut) -> tuple[DataFrame, Schemas]:
+        """The table's parsed records, in the session that asks, and their schemas."""
+        landed = spark.table(f"global_temp.{self.view}").where(F.col("topic") == cut.topic)
+        return documents.parsed(landed, _flattened([cut])), self.schemas.get(cut.topic, {})
+
+    def release(self, spark: SparkSession) -> None:
+        """Forgets the records."""
+        spark.catalog.dropGlobalTempView(self.view)
+
+
+def shared(spark: SparkSession, manifest: Manifest, cuts: Sequence[TableCut]) -> Shared:
+    """Reads what the manifest pins of these tables."""
+    view = f"landed_{uuid4().hex}"
+    landed = kept(_landed(spark, manifest, cuts))
+    landed.createGlobalTempView(view)
+    return Shared(view, documents.distinct_schemas(documents.parsed(landed, _flattened(cuts))))
+
+
+def alone(spark: SparkSession, manifest: Manifest, cut: TableCut) -> tuple[DataFrame, Schemas]:
+    """One table's parsed records, read whenever they are needed, and their schemas."""
+    parsed = documents.parsed(_landed(spark, manifest, [cut]), _flattened([cut]))
+    return parsed, documents.distinct_schemas(parsed).get(cut.topic, {})
+
+
+def _landed(spark: SparkSession, manifest: Manifest, cuts: Sequence[TableCut]) -> DataFrame:
+    lake = SourceLake(manifest.lake, manifest.source)
+    ranges = [offsets for cut in cuts for offsets in cut.ranges]
+    return landing.records(spark, lake.landing, manifest.landing_version, ranges)
+
+
+def _flattened(cuts: Sequence[TableCut]) -> dict[str, bool]:
+    told = {cut.topic: cut.rules.flattened for cut in cuts}
+    return {topic: flattened for topic, flattened in told.items() if flattened is not None}
