@@ -36,7 +36,7 @@ def notice(payload: Mapping[str, object]) -> Notice | None:
     if payload.get("aggregate_type") != _INITIAL:
         return None
     kind, timestamp = str(payload.get("type")), integer(payload.get("timestamp"))
-    if timestamp is None or kind not in {_STARTED, *_ENDS}:
+    if timestamp is None or kind not in (_STARTED, *_ENDS):
         return None
     return Notice(timestamp, kind)
 

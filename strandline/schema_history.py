@@ -57,7 +57,7 @@ def schema_change(at: Coordinates, payload: Mapping[str, Any]) -> SchemaChange |
         database=str(payload.get("databaseName") or ""),
         ddl=str(payload.get("ddl") or ""),
         position=":".join(str(place[name]) for name in _PLACES if place.get(name) is not None),
-        snapshot=place.get("snapshot") not in {None, False, "false"},
+        snapshot=place.get("snapshot") not in (None, False, "false"),  # may be anything
         changes=tuple(
             _table_change(change)
             for change in (changes if isinstance(changes, list) else ())

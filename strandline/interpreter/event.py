@@ -28,7 +28,7 @@ class Event:
     @property
     def snapshot(self) -> bool:
         """A snapshot read: boolean before 1.5, else one of the words (debezium-facts §1.0)."""
-        return self.source.get("snapshot") not in {None, False, "false"}
+        return self.source.get("snapshot") not in (None, False, "false")  # may be anything
 
     @property
     def whole(self) -> bool:
