@@ -77,8 +77,9 @@ def evolve(rows: DataFrame, path: str) -> None:
     spark = rows.sparkSession
     if not exists(spark, path):
         return
-    stored = {field.name: field.dataType for field in read(spark, path).schema}
-    if any(stored.get(field.name, field.dataType) != field.dataType for field in rows.schema):
+    stored = {field.name: field.dataType.simpleString() for field in read(spark, path).schema}
+    types = {field.name: field.dataType.simpleString() for field in rows.schema}
+    if any(stored.get(name, of) != of for name, of in types.items()):
         place = path.replace("`", "``")
         spark.sql(f"ALTER TABLE delta.`{place}` SET TBLPROPERTIES ('{_WIDENING}' = 'true')")
 
