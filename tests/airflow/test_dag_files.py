@@ -8,13 +8,19 @@ import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk.definitions.retry_policy import RetryAction
 from airflow.serialization.serialized_objects import DagSerialization
-from strandline_airflow.dag import load, pool_name, source_dags
+from strandline_airflow.dag import load, source_dags
+from strandline_airflow.pipeline import pool_name
 
 from strandline import source as source_file
 from strandline.errors import SpecError, Terminal, Transient
 
 DAGS = airflow_stage.PROJECT / "dags"
-DAGS_OF_SHOP = ["compact__shop", "land__shop", "watch__freshness"]
+FORMS = ()
+DAGS_OF_SHOP = [
+    *(f"{what}__shop" for what in sorted(("land", "compact", *FORMS))),
+    "watch__freshness",
+]
+TRIGGERED = [f"{what}__shop" for what in FORMS]
 HEAVY = ("pyspark", "delta", "confluent_kafka", "deltalake", "pyarrow", "pandas")
 
 LOAD_AND_TELL = """
@@ -116,9 +122,9 @@ def test_a_folder_that_is_not_there_is_an_import_error(monkeypatch, tmp_path):
     assert "STRANDLINE_SOURCES" in text
 
 
-def test_one_source_file_makes_two_dags(source_path):
-    land, compact = source_dags(source_path)
-    assert (land.dag_id, compact.dag_id) == ("land__shop", "compact__shop")
+def test_of_the_dags_of_a_source_file_landing_and_compaction_come_first(source_path):
+    ids = [dag.dag_id for dag in source_dags(source_path)]
+    assert ids == ["land__shop", "compact__shop", *TRIGGERED]
 
 
 def test_a_source_file_that_is_not_right_says_so(source_path):
