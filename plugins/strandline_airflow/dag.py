@@ -8,7 +8,7 @@ them, so that a DAG processor stays light; pyspark is imported by nobody here.
 # ruff: noqa: PLC0415 - see above
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,14 +26,18 @@ from airflow.sdk.exceptions import AirflowException, AirflowSkipException
 from strandline import source as source_file
 from strandline.errors import SpecError, Terminal
 from strandline.source import Source
-from strandline_airflow import assets, steps
+from strandline_airflow import (
+    assets,
+    maintain,
+    steps,
+)
 from strandline_airflow.operators import home
 from strandline_airflow.pipeline import DEFAULT_ARGS, cron, pipeline, worked_off
 
 SOURCES_VARIABLE = "STRANDLINE_SOURCES"
 
 _FINDINGS = "findings"
-_TRIGGERED: tuple[Callable[[Source, Path], DAG], ...] = ()
+_TRIGGERED = (maintain.dag,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,7 @@ def _look(source: Source) -> None:
 
 
 def _dags(source: Source, path: Path) -> tuple[DAG, ...]:
-    for key in ("land", "compact"):
+    for key in ("land", "compact", "maintain"):
         _check_cron(getattr(source, f"{key}_schedule"), f"{path}: [schedule]: '{key}'")
     triggered = (make(source, path) for make in _TRIGGERED)
     return _land_dag(source, path), _compact_dag(source, path), *triggered

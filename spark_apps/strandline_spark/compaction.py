@@ -5,7 +5,7 @@ A table that fails does not hold the others; the receipt says what happened to e
 
 import logging
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from py4j.protocol import Py4JJavaError
@@ -19,7 +19,6 @@ from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline_spark import control, delta
 from strandline_spark.connectors import CONNECTORS
-from strandline_spark.control import Told
 from strandline_spark.table import TableRun
 
 log = logging.getLogger(__name__)
@@ -63,19 +62,34 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
     """Applies the manifest; every table that could be applied is committed."""
     began = time.monotonic()
     lake = SourceLake(manifest.lake, manifest.source)
-    delta.create(spark, lake.quarantine, StructType.fromDDL(QUARANTINE), [], {})
-    configure(spark, SETTINGS)
-    _remember_classes(spark)
+    prepare(spark, lake)
     connector = CONNECTORS[manifest.connector].rules
     told = control.told(session(spark, SETTINGS), manifest, connector)
     refused = _refused(spark, lake)
-    with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="table") as tables:
-        receipts = tables.map(
-            lambda cut: _table(spark, manifest, cut, told, refused), manifest.tables
-        )
-        done = tuple(receipts)
+
+    def apply(own: SparkSession, cut: TableCut) -> TableReceipt:
+        return TableRun(own, manifest, cut, told, cut.table in refused, is_small(cut)).compact()
+
+    done = side_by_side(spark, manifest.tables, apply)
     seconds = round(time.monotonic() - began, 3)
     return Receipt(manifest.source, manifest.number, done, told.records, seconds)
+
+
+def prepare(spark: SparkSession, lake: SourceLake) -> None:
+    """What every run does first, whatever its work."""
+    delta.create(spark, lake.quarantine, StructType.fromDDL(QUARANTINE), [], {})
+    configure(spark, SETTINGS)
+    _remember_classes(spark)
+
+
+def side_by_side(
+    spark: SparkSession,
+    cuts: Iterable[TableCut],
+    work: Callable[[SparkSession, TableCut], TableReceipt],
+) -> tuple[TableReceipt, ...]:
+    """What the work did to each table; one that it fails on does not hold the others."""
+    with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="table") as tables:
+        return tuple(tables.map(lambda cut: _attempted(spark, cut, work), cuts))
 
 
 def _remember_classes(spark: SparkSession) -> None:
@@ -95,16 +109,19 @@ def _refused(spark: SparkSession, lake: SourceLake) -> frozenset[str]:
     return frozenset(row["table"] for row in tables.toLocalIterator())
 
 
-def _table(
-    spark: SparkSession, manifest: Manifest, cut: TableCut, told: Told, refused: Collection[str]
+def is_small(cut: TableCut) -> bool:
+    """True where what arrived is quicker kept than read again."""
+    return sum(offsets.end - offsets.start for offsets in cut.ranges) < SMALL
+
+
+def _attempted(
+    spark: SparkSession, cut: TableCut, work: Callable[[SparkSession, TableCut], TableReceipt]
 ) -> TableReceipt:
     began = time.monotonic()
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", cut.table)
     try:
-        small = sum(offsets.end - offsets.start for offsets in cut.ranges) < SMALL
-        settings = {**SETTINGS, **(FOR_SMALL if small else {})}
-        own = session(spark, settings)
-        return TableRun(own, manifest, cut, told, cut.table in refused, small).compact()
+        settings = {**SETTINGS, **(FOR_SMALL if is_small(cut) else {})}
+        return work(session(spark, settings), cut)
     except (StrandlineError, PySparkException, Py4JJavaError) as error:
         log.exception("%s: not applied", cut.table)
         return TableReceipt(

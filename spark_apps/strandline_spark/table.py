@@ -145,7 +145,7 @@ class TableRun:
         history = self.lake.history(self.cut.table)
         applied = delta.applied(self.spark, history)
         if applied >= self.run:
-            noted = Noted.from_text(delta.metadata(self.spark, history, self.run)) or self._before()
+            noted = Noted.from_text(delta.metadata(self.spark, history, self.run)) or self.before()
             return self._versioned(noted.receipt)
         batch = self._decode() if self.cut.ranges else NOTHING
         tally = batch.tally
@@ -160,19 +160,22 @@ class TableRun:
         if sweeps is not None or tally.changes + tally.fences + tally.tombstones:
             receipt = self._fold(batch, sweeps, applied, receipt)
         elif applied >= 0:
-            counts = self._before().receipt.counts
+            counts = self.before().receipt.counts
             receipt = _with_totals(receipt, counts.history_rows, counts.current_rows)
             receipt = self._versioned(receipt)
         return replace(receipt, seconds=round(time.monotonic() - began, 3))
 
     # ------------------------------------------------------------------ decode
 
-    def _decode(self) -> Batch:
-        path = self.lake.changes(self.cut.table)
-        landed = landing.records(
+    def landed(self) -> DataFrame:
+        """The records of the run."""
+        return landing.records(
             self.spark, self.lake.landing, self.manifest.landing_version, self.cut.ranges
         )
-        parsed = decode.parsed(landed, self.cut.rules)
+
+    def _decode(self) -> Batch:
+        path = self.lake.changes(self.cut.table)
+        parsed = decode.parsed(self.landed(), self.cut.rules)
         schemas = documents.distinct_schemas(parsed)
         known = Known(
             self.cut.topic,
@@ -241,14 +244,14 @@ class TableRun:
     def _fold(
         self, batch: Batch, sweeps: DataFrame | None, applied: int, receipt: TableReceipt
     ) -> TableReceipt:
-        before = self._before() if applied >= 0 else None
+        before = self.before() if applied >= 0 else None
         known = self._deliveries(self._every(batch, applied), batch, sweeps, before)
         context = self._context(known, batch.tally)
         if before is None:
             keys, gone = None, (0, 0)
             derived = derive(known.rows, context, moves=known.moves is not None)
         else:
-            standing = self._standing(known, batch.tally, swept=sweeps is not None)
+            standing = self.standing(known, batch.tally, swept=sweeps is not None)
             keys = heads.touched(known.new, standing)
             gone = heads.replaced(keys, standing)
             derived = self._derived(known, keys, standing, context)
@@ -316,14 +319,24 @@ class TableRun:
 
     def _refused(self) -> DataFrame:
         """Key and coordinates of the table's records in quarantine."""
-        found = delta.read(self.spark, self.lake.quarantine)
-        own = (F.col("table") == self.cut.table) & F.col("record_key").isNotNull()
-        return found.where(own).select(
-            F.col("record_key").alias("_key"),
-            F.col("topic_id").alias("_topic_id"),
-            F.col("partition").alias("_partition"),
-            F.col("offset").alias("_offset"),
+        return (
+            self.refused_records()
+            .where(F.col("record_key").isNotNull())
+            .select(
+                F.col("record_key").alias("_key"),
+                F.col("topic_id").alias("_topic_id"),
+                F.col("partition").alias("_partition"),
+                F.col("offset").alias("_offset"),
+            )
         )
+
+    def refused_records(self) -> DataFrame:
+        """The records of the table that cannot be read."""
+        return self.quarantine()
+
+    def quarantine(self) -> DataFrame:
+        """The table's part of the quarantine."""
+        return delta.read(self.spark, self.lake.quarantine).where(F.col("table") == self.cut.table)
 
     def _columns(self, every: DataFrame) -> Columns:
         json = changes.business_columns(every)
@@ -337,7 +350,8 @@ class TableRun:
             delta.append(found, path, self.run)
         return delta.read(self.spark, path) if delta.exists(self.spark, path) else None
 
-    def _standing(self, known: Deliveries, tally: Tally, *, swept: bool) -> Standing:
+    def standing(self, known: Deliveries, tally: Tally, *, swept: bool) -> Standing:
+        """What the run finds: the history, and what of it the run may touch."""
         history = delta.read(self.spark, self.lake.history(self.cut.table))
         deleted = self.lake.deleted_keys(self.cut.table)
         late = delta.exists(self.spark, deleted)
@@ -395,7 +409,7 @@ class TableRun:
             else:
                 apply.replace(versions, keys, path)
 
-    def _before(self) -> Noted:
+    def before(self) -> Noted:
         """What the last run noted of the table; found out anew where the log has lost it."""
         path = self.lake.history(self.cut.table)
         last = next(delta.texts(self.spark, path), None)

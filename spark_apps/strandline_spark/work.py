@@ -1,0 +1,20 @@
+"""What a manifest asks for, done: each work has a module of its own."""
+
+from collections.abc import Callable, Mapping
+
+from pyspark.sql import SparkSession
+
+from strandline.manifest import Manifest, Work
+from strandline.receipt import Receipt
+from strandline_spark.compaction import compact
+from strandline_spark.maintenance import maintain
+
+_DONE_BY: Mapping[Work, Callable[[SparkSession, Manifest], Receipt]] = {
+    Work.COMPACT: compact,
+    Work.MAINTAIN: maintain,
+}
+
+
+def done(spark: SparkSession, manifest: Manifest) -> Receipt:
+    """Works the manifest off, be it again; whichever DAG has found it open."""
+    return _DONE_BY[manifest.work](spark, manifest)
