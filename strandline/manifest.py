@@ -20,6 +20,7 @@ class Work(StrEnum):
 
     COMPACT = "compact"
     MAINTAIN = "maintain"
+    REQUEUE = "requeue"
 
 
 @dataclass(frozen=True, slots=True)

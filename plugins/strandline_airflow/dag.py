@@ -29,6 +29,7 @@ from strandline.source import Source
 from strandline_airflow import (
     assets,
     maintain,
+    requeue,
     steps,
 )
 from strandline_airflow.operators import home
@@ -37,7 +38,7 @@ from strandline_airflow.pipeline import DEFAULT_ARGS, cron, pipeline, worked_off
 SOURCES_VARIABLE = "STRANDLINE_SOURCES"
 
 _FINDINGS = "findings"
-_TRIGGERED = (maintain.dag,)
+_TRIGGERED = (maintain.dag, requeue.dag)
 
 
 @dataclass(frozen=True, slots=True)
