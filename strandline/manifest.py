@@ -21,6 +21,8 @@ class Work(StrEnum):
     COMPACT = "compact"
     MAINTAIN = "maintain"
     REQUEUE = "requeue"
+    REPLAY = "replay"
+    UNDO = "undo"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ class Manifest:
 
         Those of any other work lie within what is applied already.
         """
-        return self.work is Work.COMPACT
+        return self.work in {Work.COMPACT, Work.UNDO}
 
     def to_json(self) -> str:
         """The manifest as JSON text, stable to the letter."""

@@ -29,6 +29,7 @@ from strandline.source import Source
 from strandline_airflow import (
     assets,
     maintain,
+    replay,
     requeue,
     steps,
 )
@@ -38,7 +39,7 @@ from strandline_airflow.pipeline import DEFAULT_ARGS, cron, pipeline, worked_off
 SOURCES_VARIABLE = "STRANDLINE_SOURCES"
 
 _FINDINGS = "findings"
-_TRIGGERED = (maintain.dag, requeue.dag)
+_TRIGGERED = (maintain.dag, replay.dag, requeue.dag)
 
 
 @dataclass(frozen=True, slots=True)

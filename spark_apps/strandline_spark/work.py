@@ -8,12 +8,15 @@ from strandline.manifest import Manifest, Work
 from strandline.receipt import Receipt
 from strandline_spark.compaction import compact
 from strandline_spark.maintenance import maintain
+from strandline_spark.replay import replay, undo
 from strandline_spark.requeue import requeue
 
 _DONE_BY: Mapping[Work, Callable[[SparkSession, Manifest], Receipt]] = {
     Work.COMPACT: compact,
     Work.MAINTAIN: maintain,
     Work.REQUEUE: requeue,
+    Work.REPLAY: replay,
+    Work.UNDO: undo,
 }
 
 
