@@ -23,6 +23,7 @@ class Work(StrEnum):
     REQUEUE = "requeue"
     REPLAY = "replay"
     UNDO = "undo"
+    ERASE = "erase"
 
 
 @dataclass(frozen=True, slots=True)

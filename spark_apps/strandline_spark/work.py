@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 from strandline.manifest import Manifest, Work
 from strandline.receipt import Receipt
 from strandline_spark.compaction import compact
+from strandline_spark.erase import erase
 from strandline_spark.maintenance import maintain
 from strandline_spark.replay import replay, undo
 from strandline_spark.requeue import requeue
@@ -17,6 +18,7 @@ _DONE_BY: Mapping[Work, Callable[[SparkSession, Manifest], Receipt]] = {
     Work.REQUEUE: requeue,
     Work.REPLAY: replay,
     Work.UNDO: undo,
+    Work.ERASE: erase,
 }
 
 
