@@ -4,6 +4,8 @@ An open manifest is finished before a new one is made: a run that died half way 
 very same cut, so that what it committed already is recognised.
 """
 
+from dataclasses import replace
+
 import pyarrow as pa
 from deltalake import DeltaTable
 
@@ -12,6 +14,7 @@ from strandline.errors import Transient
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest
 from strandline.source import Source
+from strandline_airflow.epochs import Epochs
 from strandline_airflow.landing import LandingZone
 from strandline_airflow.ledger import Claim, Ledger
 from strandline_airflow.orders import Order
@@ -75,7 +78,7 @@ class Manifests:
             number=number + 1,
             planned_at=planned_at,
             landing_version=LandingZone(self._lake).version() or 0,
-            tables=order.tables,
+            tables=Epochs(source).on(order.tables),
             control=order.control,
             work=order.work,
             order=order.options,
@@ -109,4 +112,5 @@ class Manifests:
         if version is None:
             return None
         pin = Pin(number, planned_at, version)
-        return next_manifest(source, pin, zone.landed(version), self._publications.applied())
+        made = next_manifest(source, pin, zone.landed(version), self._publications.applied())
+        return made and replace(made, tables=Epochs(source).on(made.tables))
