@@ -28,6 +28,7 @@ from strandline.errors import SpecError, Terminal
 from strandline.source import Source
 from strandline_airflow import (
     assets,
+    backfill,
     epoch,
     erase,
     maintain,
@@ -41,7 +42,7 @@ from strandline_airflow.pipeline import DEFAULT_ARGS, cron, pipeline, worked_off
 SOURCES_VARIABLE = "STRANDLINE_SOURCES"
 
 _FINDINGS = "findings"
-_TRIGGERED = (maintain.dag, replay.dag, requeue.dag, erase.dag, epoch.dag)
+_TRIGGERED = (maintain.dag, replay.dag, requeue.dag, erase.dag, epoch.dag, backfill.dag)
 
 
 @dataclass(frozen=True, slots=True)

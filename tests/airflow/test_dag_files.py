@@ -15,7 +15,7 @@ from strandline import source as source_file
 from strandline.errors import SpecError, Terminal, Transient
 
 DAGS = airflow_stage.PROJECT / "dags"
-FORMS = ("maintain", "replay", "requeue", "erase", "epoch")
+FORMS = ("maintain", "replay", "requeue", "erase", "epoch", "backfill")
 DAGS_OF_SHOP = [
     *(f"{what}__shop" for what in sorted(("land", "compact", *FORMS))),
     "watch__freshness",
