@@ -24,6 +24,7 @@ class Work(StrEnum):
     REPLAY = "replay"
     UNDO = "undo"
     ERASE = "erase"
+    RECONCILE = "reconcile"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from strandline_airflow import (
     epoch,
     erase,
     maintain,
+    reconcile,
     replay,
     requeue,
     steps,
@@ -42,7 +43,15 @@ from strandline_airflow.pipeline import DEFAULT_ARGS, cron, pipeline, worked_off
 SOURCES_VARIABLE = "STRANDLINE_SOURCES"
 
 _FINDINGS = "findings"
-_TRIGGERED = (maintain.dag, replay.dag, requeue.dag, erase.dag, epoch.dag, backfill.dag)
+_TRIGGERED = (
+    maintain.dag,
+    replay.dag,
+    requeue.dag,
+    erase.dag,
+    epoch.dag,
+    backfill.dag,
+    reconcile.dag,
+)
 
 
 @dataclass(frozen=True, slots=True)

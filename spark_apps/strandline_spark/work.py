@@ -9,6 +9,7 @@ from strandline.receipt import Receipt
 from strandline_spark.compaction import compact
 from strandline_spark.erase import erase
 from strandline_spark.maintenance import maintain
+from strandline_spark.reconcile import reconcile
 from strandline_spark.replay import replay, undo
 from strandline_spark.requeue import requeue
 
@@ -19,6 +20,7 @@ _DONE_BY: Mapping[Work, Callable[[SparkSession, Manifest], Receipt]] = {
     Work.REPLAY: replay,
     Work.UNDO: undo,
     Work.ERASE: erase,
+    Work.RECONCILE: reconcile,
 }
 
 

@@ -15,7 +15,7 @@ from strandline import source as source_file
 from strandline.errors import SpecError, Terminal, Transient
 
 DAGS = airflow_stage.PROJECT / "dags"
-FORMS = ("maintain", "replay", "requeue", "erase", "epoch", "backfill")
+FORMS = ("maintain", "replay", "requeue", "erase", "epoch", "backfill", "reconcile")
 DAGS_OF_SHOP = [
     *(f"{what}__shop" for what in sorted(("land", "compact", *FORMS))),
     "watch__freshness",
@@ -139,7 +139,13 @@ def test_every_field_of_a_form_has_a_description_and_a_default_that_is_right():
 
 @pytest.mark.usefixtures("folder")
 def test_what_changes_histories_waits_in_the_pool_of_its_source():
-    for dag_id in ("maintain__shop", "replay__shop", "requeue__shop", "erase__shop"):
+    for dag_id in (
+        "maintain__shop",
+        "replay__shop",
+        "requeue__shop",
+        "erase__shop",
+        "reconcile__shop",
+    ):
         (spark,) = [task for task in bag().dags[dag_id].tasks if task.pool != "default_pool"]
         assert spark.pool == "strandline__shop"
 
