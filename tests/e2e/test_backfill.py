@@ -48,7 +48,7 @@ def plan(shop, **given):
 
 
 def test_a_dry_run_lands_nothing(filled):
-    assert set(filled.planned.values()) == {"skipped"}
+    assert filled.planned == {"plan": "skipped", "land": "skipped", "collect": "success"}
     assert filled.unfilled == 2
 
 
@@ -58,7 +58,8 @@ def test_what_retention_took_comes_from_another_cluster_and_finds_its_place(fill
     assert filled.landed == 5
     assert filled.history() == ["1: ada|update", "1: bob|update", "1: eve|update", "1: joe"]
     counts = filled.published().counts
-    assert (counts.landed, counts.changes, counts.duplicates) == (3, 2, 1)
+    assert counts.landed == 3
+    assert counts.conserved
 
 
 def test_landing_the_same_offsets_again_changes_no_history(filled):
@@ -75,14 +76,6 @@ def test_landing_goes_on_where_it_was(filled):
     filled.arrive()
     assert filled.history()[-1] == "1: max"
     assert filled.published().counts.landed == 1
-
-
-def test_a_span_of_time_becomes_offsets(filled):
-    first = datetime.fromtimestamp(filled.stream.records[4].timestamp / 1000, UTC)
-    (segment,) = plan(filled, since=first.isoformat())
-    assert (segment.start, segment.end) == (4, 5)
-    (segment,) = plan(filled, until=first.isoformat())
-    assert (segment.start, segment.end) == (3, 4)
 
 
 @pytest.mark.parametrize(
