@@ -1,4 +1,4 @@
-"""spark-submit entry point: applies one manifest and leaves its receipt beside it.
+"""spark-submit entry point: works one manifest off and leaves its receipt beside it.
 
 spark-submit … compact.py --manifest <URI of manifest.json>
 """
@@ -8,8 +8,8 @@ import logging
 import sys
 
 from pyspark.sql import SparkSession
-from strandline_spark.compaction import compact
 from strandline_spark.files import read_text, write_text
+from strandline_spark.work import done
 
 from strandline.manifest import Manifest
 
@@ -21,9 +21,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--manifest", required=True, help="URI of the manifest")
     uri = parser.parse_args().manifest
-    spark = SparkSession.builder.appName("strandline compact").getOrCreate()
+    spark = SparkSession.builder.appName("strandline").getOrCreate()
     manifest = Manifest.from_json(read_text(spark, uri))
-    receipt = compact(spark, manifest)
+    receipt = done(spark, manifest)
     write_text(spark, uri.rsplit("/", 1)[0] + "/receipt.json", receipt.to_json())
     spark.stop()
     return 0

@@ -9,10 +9,14 @@ from urllib.parse import quote
 
 @dataclass(frozen=True, slots=True)
 class SourceLake:
-    """The tables and files of one source."""
+    """The tables and files of one source.
+
+    A `shadow` has tables and a quarantine of its own, for the run of that number to build anew.
+    """
 
     root: str
     source: str
+    shadow: int | None = None
 
     @property
     def home(self) -> str:
@@ -42,7 +46,12 @@ class SourceLake:
     @property
     def quarantine(self) -> str:
         """Delta: records that could not be decoded, with coordinates, reason and bytes."""
-        return f"{self.home}/quarantine"
+        return f"{self._stage}/quarantine"
+
+    @property
+    def epochs(self) -> str:
+        """Delta: lineages of the log that were declared besides those of the source file."""
+        return f"{self.home}/epochs"
 
     @property
     def manifests(self) -> str:
@@ -55,9 +64,18 @@ class SourceLake:
         return f"{self.home}/publications"
 
     @property
+    def differences(self) -> str:
+        """Delta: what reconciliations found, a row for each key and run."""
+        return f"{self.home}/differences"
+
+    @property
     def watch(self) -> str:
         """Delta: one row, what the watch has told and what is still to be delivered."""
         return f"{self.home}/watch"
+
+    def erased(self, number: int) -> str:
+        """Delta: digests of the keys that a run erases."""
+        return f"{self.run(number)}/erased"
 
     def run(self, number: int) -> str:
         """The folder of one run's manifest and receipt."""
@@ -80,4 +98,13 @@ class SourceLake:
         return f"{self._table(table)}/moves"
 
     def _table(self, table: str) -> str:
-        return f"{self.home}/tables/{quote(table, safe='.$-_')}"
+        return f"{self._stage}/tables/{quote(table, safe='.$-_')}"
+
+    @property
+    def shadows(self) -> str:
+        """The folder of all shadows."""
+        return f"{self.home}/shadow"
+
+    @property
+    def _stage(self) -> str:
+        return self.home if self.shadow is None else f"{self.shadows}/{self.shadow:08d}"

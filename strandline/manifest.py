@@ -7,10 +7,24 @@ so it may be run again, by anyone, any number of times.
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
 
 from strandline.rules import TableRules
 
 FORMAT = 2
+
+
+class Work(StrEnum):
+    """What a run does; each has a module of its name in the Spark wing."""
+
+    COMPACT = "compact"
+    MAINTAIN = "maintain"
+    REQUEUE = "requeue"
+    REPLAY = "replay"
+    UNDO = "undo"
+    ERASE = "erase"
+    RECONCILE = "reconcile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +59,12 @@ class TableCut:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """One compaction run of one source.
+    """One run of one source, be it a compaction or what somebody ordered (`work`, `order`).
 
     `number` counts runs of the source without gaps; it is the transaction version of every commit
     that the run makes. `landing_version` pins the landing table. `control` holds the ranges of
     topics without rows. `planned_at` is the plan's time in ISO-8601 UTC: what the run records as
-    `_recorded_at`, so a repetition records the same.
+    `_recorded_at`, so a repetition records the same. `order` is the work's own dataclass as fields.
     """
 
     source: str
@@ -61,6 +75,16 @@ class Manifest:
     landing_version: int
     tables: tuple[TableCut, ...]
     control: tuple[OffsetRange, ...] = ()
+    work: Work = Work.COMPACT
+    order: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def applies(self) -> bool:
+        """Whether its ranges say how far the tables are applied after it.
+
+        Those of any other work lie within what is applied already.
+        """
+        return self.work in {Work.COMPACT, Work.UNDO}
 
     def to_json(self) -> str:
         """The manifest as JSON text, stable to the letter."""
@@ -81,7 +105,8 @@ class Manifest:
             )
             for cut in fields.pop("tables")
         )
-        return Manifest(tables=tables, control=_ranges(fields.pop("control")), **fields)
+        work = Work(fields.pop("work", Work.COMPACT))
+        return Manifest(tables=tables, control=_ranges(fields.pop("control")), work=work, **fields)
 
 
 def _ranges(items: list[Mapping[str, str]]) -> tuple[OffsetRange, ...]:

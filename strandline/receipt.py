@@ -1,7 +1,9 @@
 """The receipt: what a compaction run did, table by table. JSON that comes back from Spark."""
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 FORMAT = 1
 
@@ -37,6 +39,7 @@ class TableReceipt:
     `error` is None where the table was applied, else what was wrong and what to do; such a table
     committed nothing and keeps its records for the next run. `history_version` is the Delta version
     after the run, -1 where the table has no history yet. `changed` is False where no row changed.
+    `did` counts what else the run's work did, in words.
     """
 
     table: str
@@ -48,17 +51,23 @@ class TableReceipt:
     orphaned_moves: int = 0
     error: str | None = None
     transient: bool = False
+    did: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What one run did. `control` counts records of topics without rows."""
+    """What one run did. `control` counts records of topics without rows.
+
+    `stores` is what became of the source's tables that are no histories, where the work is on them;
+    their `topic` is "".
+    """
 
     source: str
     number: int
     tables: tuple[TableReceipt, ...]
     control: int = 0
     seconds: float = 0.0
+    stores: tuple[TableReceipt, ...] = ()
 
     def to_json(self) -> str:
         """The receipt as JSON text."""
@@ -70,8 +79,9 @@ class Receipt:
         fields = json.loads(text)
         if fields.pop("format", None) != FORMAT:
             raise ValueError(f"not a receipt of format {FORMAT}")
-        tables = tuple(
-            TableReceipt(counts=Counts(**table.pop("counts")), **table)
-            for table in fields.pop("tables")
-        )
-        return Receipt(tables=tables, **fields)
+        tables = _tables(fields.pop("tables"))
+        return Receipt(tables=tables, stores=_tables(fields.pop("stores", ())), **fields)
+
+
+def _tables(items: Iterable[dict[str, Any]]) -> tuple[TableReceipt, ...]:
+    return tuple(TableReceipt(counts=Counts(**table.pop("counts")), **table) for table in items)

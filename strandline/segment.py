@@ -36,6 +36,27 @@ class Landed:
     next_offset: int
 
 
+_AGAIN = "~"  # is in no topic id, nor in a topic's name
+
+
+def again(topic_id: str, label: str) -> str:
+    """The id under which records of an incarnation are landed once more, apart from the first time.
+
+    To everything that follows it is an incarnation of its own: its records are re-deliveries.
+    """
+    return f"{topic_id}{_AGAIN}{label}"
+
+
+def incarnation(topic_id: str) -> str:
+    """The id that Kafka knows, of what was landed once or more."""
+    return topic_id.partition(_AGAIN)[0]
+
+
+def is_again(topic_id: str) -> bool:
+    """True where the records were landed by a backfill."""
+    return _AGAIN in topic_id
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Offsets `[start, end)` of one partition, to be read by one task in order."""
@@ -94,7 +115,7 @@ def newcomers(watermarks: Iterable[Watermarks], registered: Iterable[Landed]) ->
     lost while we were watching, and `plan` will call it a gap.
     """
     known = list(registered)
-    topics = {landed.topic for landed in known}
+    topics = {landed.topic for landed in known if not is_again(landed.topic_id)}
     ids = {(landed.topic_id, landed.partition) for landed in known}
     firsts = (
         (mark, 0 if mark.topic in topics else mark.log_start)

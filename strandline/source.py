@@ -17,6 +17,7 @@ from typing import Any
 from strandline import duration
 from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError
+from strandline.retention import Retention
 from strandline.rules import PLACEHOLDER, Epoch, TableRules, column_type, since
 from strandline.section import Section
 
@@ -73,6 +74,7 @@ class Source:
     lake: str
     land_schedule: str | None
     compact_schedule: str | None
+    maintain_schedule: str | None
     segment_bytes: int
     max_segments: int
     control_topics: tuple[str, ...]
@@ -80,6 +82,7 @@ class Source:
     spark_conf: Mapping[str, str]
     default_rules: TableRules
     default_tolerance: Tolerance
+    retention: Retention
     notifiers: tuple[NotifierSpec, ...] = field(default=())
 
     def rules(self, topic: str) -> TableRules:
@@ -185,6 +188,7 @@ class _Document:
             control_topics=kafka.strings("control_topics"),
             land_schedule=schedule.take("land", str),
             compact_schedule=schedule.take("compact", str),
+            maintain_schedule=schedule.take("maintain", str),
             segment_bytes=landing.positive("segment_bytes", 64 << 20),
             max_segments=landing.positive("max_segments", 64),
             spark_connection=spark.take("connection", str, "spark_default"),
@@ -192,6 +196,7 @@ class _Document:
             tables=self._tables(top, rules, tolerance),
             default_rules=rules,
             default_tolerance=tolerance,
+            retention=Retention.of(top.section("retention")),
             notifiers=self._notifiers(top),
         )
         for section in (top, kafka, schedule, landing, spark):

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from strandline.errors import Terminal, Transient
 from strandline.lake import SourceLake
+from strandline.manifest import Work
 from strandline.receipt import TableReceipt
 from strandline.source import Source
 from strandline_airflow.manifests import Manifests
@@ -52,12 +53,15 @@ def publish(manifest_path: str) -> Outcome:
         manifest.source,
         "published" if news else "was published",
     )
-    for table in receipt.tables:
-        log.info("%s: %s", table.table, table.error or table.counts)
+    for table in (*receipt.tables, *receipt.stores):
+        done = dict(table.did) if manifest.work is not Work.COMPACT else table.counts
+        log.info("%s: %s", table.table, table.error or done)
     rows = publications.last()
     return Outcome(
         changed=tuple(row for row in rows if row.changed and row.number == manifest.number),
-        failed=tuple(table for table in receipt.tables if table.error is not None),
+        failed=tuple(
+            table for table in (*receipt.tables, *receipt.stores) if table.error is not None
+        ),
     )
 
 

@@ -115,6 +115,19 @@ class KafkaSegments(BaseHook):
                 unanswered.append(f"{key[0]}[{key[1]}]: {start if isinstance(start, str) else end}")
         return Barrier(tuple(answered), tuple(unanswered))
 
+    def offsets_at(self, marks: Iterable[Watermarks], millis: int) -> dict[tuple[str, int], int]:
+        """Per topic and partition the first offset of that time or later; its end where none is."""
+        partitions = {(mark.topic, mark.partition): mark for mark in marks}
+        asked = [TopicPartition(*place) for place in partitions]
+        found = self._offsets(asked, OffsetSpec.for_timestamp(millis))
+        for place, offset in found.items():
+            if isinstance(offset, str):
+                raise Transient(f"{place[0]}[{place[1]}]: {offset}; {self._where()}")
+        return {
+            place: offset if isinstance(offset, int) and offset >= 0 else partitions[place].end
+            for place, offset in found.items()
+        }
+
     def topic_ids(self, topics: Collection[str]) -> dict[str, str]:
         """The ids of those topics that exist."""
         return {name: _topic_id(topic) for name, topic in self._describe(topics).items()}

@@ -9,7 +9,7 @@ from typing import Any
 from airflow.configuration import conf
 
 from strandline.lake import SourceLake
-from strandline.segment import Limits, Segment, newcomers
+from strandline.segment import Limits, Segment, is_again, newcomers
 from strandline.segment import plan as plan_segments
 from strandline.source import Source
 from strandline_airflow.kafka import KafkaSegments
@@ -42,7 +42,7 @@ def plan(source: Source, run_after: datetime) -> Planned:
     """
     zone = LandingZone(SourceLake(source.lake, source.name))
     zone.ensure()
-    with _kafka(source) as kafka:
+    with opened(source) as kafka:
         barrier = kafka.barrier(source.owns)
     if not barrier.watermarks:
         log.info("Kafka has no topic of %s yet (prefix '%s')", source.name, source.topic_prefix)
@@ -61,12 +61,18 @@ def plan(source: Source, run_after: datetime) -> Planned:
     return Planned(planned.groups, (*map(_retention, gaps), *map(_no_leader, barrier.unanswered)))
 
 
-def land(source: Source, segments: Sequence[Segment], run_after: datetime) -> list[dict[str, Any]]:
-    """Lands the segments of one task; a line of progress for each, as JSON objects."""
+def land(
+    source: Source, segments: Sequence[Segment], run_after: datetime, connection: str | None = None
+) -> list[dict[str, Any]]:
+    """Lands the segments of one task; a line of progress for each, as JSON objects.
+
+    `connection` names another cluster than the source's own, whose lag tools are told nothing.
+    """
     zone = LandingZone(SourceLake(source.lake, source.name))
-    with _kafka(source) as kafka:
+    with opened(source, connection) as kafka:
         progress = zone.land(kafka, segments, run_after.date(), source.segment_bytes)
-        kafka.report_progress({(one.topic, one.partition): one.next_offset for one in progress})
+        if not any(is_again(segment.topic_id) for segment in segments):
+            kafka.report_progress({(one.topic, one.partition): one.next_offset for one in progress})
     return [asdict(one) for one in progress]
 
 
@@ -89,8 +95,9 @@ def label(segments: Sequence[Segment]) -> str:
     return f"{first} and {len(others)} more" if others else first
 
 
-def _kafka(source: Source) -> KafkaSegments:
-    return KafkaSegments(source.kafka_connection, group=f"strandline.{source.name}")
+def opened(source: Source, connection: str | None = None) -> KafkaSegments:
+    """The source's cluster, or that of another connection."""
+    return KafkaSegments(connection or source.kafka_connection, group=f"strandline.{source.name}")
 
 
 def _retention(gap: object) -> str:

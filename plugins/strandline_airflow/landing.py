@@ -17,7 +17,7 @@ from deltalake import DeltaTable
 
 from strandline.errors import Terminal
 from strandline.lake import SourceLake
-from strandline.segment import Gap, Landed, Segment
+from strandline.segment import Gap, Landed, Segment, incarnation
 from strandline_airflow.kafka import KafkaSegments
 from strandline_airflow.ledger import Claim, Ledger, Superseded
 
@@ -245,7 +245,7 @@ class _Run:
         """
         ids = self.kafka.topic_ids({segment.topic for segment in self.reached})
         for segment in self.reached:
-            if ids.get(segment.topic) != segment.topic_id:
+            if ids.get(segment.topic) != incarnation(segment.topic_id):
                 raise Terminal(
                     f"topic {segment.topic} is no longer the one with id {segment.topic_id} that "
                     "this run planned: it was deleted or re-created; the next run of this DAG "

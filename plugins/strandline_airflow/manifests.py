@@ -4,14 +4,20 @@ An open manifest is finished before a new one is made: a run that died half way 
 very same cut, so that what it committed already is recognised.
 """
 
+from dataclasses import replace
+
 import pyarrow as pa
+from deltalake import DeltaTable
 
 from strandline.cut import Pin, next_manifest
+from strandline.errors import Transient
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest
 from strandline.source import Source
+from strandline_airflow.epochs import Epochs
 from strandline_airflow.landing import LandingZone
 from strandline_airflow.ledger import Claim, Ledger
+from strandline_airflow.orders import Order
 from strandline_airflow.publications import Publications
 
 MANIFESTS = pa.schema(
@@ -43,19 +49,62 @@ class Manifests:
         table = self._ledger.ensure()  # looked at before the publications: a newer one conflicts
         number = table.transaction_version(_ID) or 0
         if number > self._publications.last_number():
-            (row,) = self._ledger.rows(table, number=number)
-            return Manifest.from_json(row["manifest"])
+            return self._numbered(table, number)
         made = self._cut(source, number + 1, planned_at)
         if made is not None:
-            row = {
-                "number": made.number,
-                "planned_at": made.planned_at,
-                "landing_version": made.landing_version,
-                "manifest": made.to_json(),
-            }
-            claim = Claim(_ID, number or None, made.number)
-            self._ledger.append(table, pa.Table.from_pylist([row], MANIFESTS), [claim])
+            self._record(table, made)
         return made
+
+    def order(self, source: Source, planned_at: str, order: Order) -> Manifest:
+        """The manifest of an order, on record; the same one where this is a retry of its plan.
+
+        Raises `Transient` where a run is open: it has to be finished first.
+        """
+        table = self._ledger.ensure()
+        number = table.transaction_version(_ID) or 0
+        last = self._numbered(table, number) if number else None
+        if last is not None and (last.planned_at, last.work) == (planned_at, order.work):
+            return last
+        if last is not None and number > self._publications.last_number():
+            raise Transient(
+                f"run {number} of {source.name} ({last.work}, planned at {last.planned_at}) is not "
+                f"published yet; this waits for it. If nothing is running, trigger "
+                f"compact__{source.name}: it finishes the run"
+            )
+        made = Manifest(
+            source=source.name,
+            connector=source.connector,
+            lake=source.lake,
+            number=number + 1,
+            planned_at=planned_at,
+            landing_version=LandingZone(self._lake).version() or 0,
+            tables=Epochs(source).on(order.tables),
+            control=order.control,
+            work=order.work,
+            order=order.options,
+        )
+        self._record(table, made)
+        return made
+
+    def numbered(self, number: int) -> Manifest | None:
+        """The manifest of a run; None where there was no such run."""
+        table = self._ledger.ensure()
+        known = 0 < number <= (table.transaction_version(_ID) or 0)
+        return self._numbered(table, number) if known else None
+
+    def _numbered(self, table: DeltaTable, number: int) -> Manifest:
+        (row,) = self._ledger.rows(table, number=number)
+        return Manifest.from_json(row["manifest"])
+
+    def _record(self, table: DeltaTable, made: Manifest) -> None:
+        row = {
+            "number": made.number,
+            "planned_at": made.planned_at,
+            "landing_version": made.landing_version,
+            "manifest": made.to_json(),
+        }
+        claim = Claim(_ID, made.number - 1 or None, made.number)
+        self._ledger.append(table, pa.Table.from_pylist([row], MANIFESTS), [claim])
 
     def _cut(self, source: Source, number: int, planned_at: str) -> Manifest | None:
         zone = LandingZone(self._lake)
@@ -63,4 +112,5 @@ class Manifests:
         if version is None:
             return None
         pin = Pin(number, planned_at, version)
-        return next_manifest(source, pin, zone.landed(version), self._publications.applied())
+        made = next_manifest(source, pin, zone.landed(version), self._publications.applied())
+        return made and replace(made, tables=Epochs(source).on(made.tables))

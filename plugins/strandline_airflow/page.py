@@ -1,7 +1,7 @@
 """The page in Airflow: how sources stand, what is in quarantine, what a key went through.
 
 Behind Airflow's own login: whoever may see plugins sees the sources whose `compact__SOURCE` they
-may read. It only reads; there is nothing to write here. All views lie side by side and link to each
+may read. It reads; its one button is in `trigger`. All views lie side by side and link to each
 other by relative addresses, so that it may be mounted anywhere.
 """
 
@@ -39,7 +39,7 @@ from strandline.lake import SourceLake
 from strandline.source import Source
 from strandline.standing import SourceStanding, TableStanding
 from strandline.timeline import Opened
-from strandline_airflow import catalogue, chart, findings
+from strandline_airflow import catalogue, chart, findings, trigger
 from strandline_airflow.dag import folder_of_sources
 
 log = logging.getLogger(__name__)
@@ -161,6 +161,7 @@ def one_table(source: NamedSource, table: NamedTable) -> Response:
 
 @app.get("/quarantine")
 def quarantine(
+    user: GetUserDep,
     source: NamedSource,
     table: NamedTable,
     reason: Annotated[str, Query()] = "",
@@ -176,10 +177,31 @@ def quarantine(
         source=source,
         table=found,
         reason=reason,
+        may_requeue=trigger.may(user, source.name),
         records=findings.quarantined(lake, table, reason, PAGE_SIZE, (page - 1) * PAGE_SIZE),
         total=total,
         page=page,
         pages=max(-(-total // PAGE_SIZE), 1),
+    )
+
+
+@app.post("/requeue", dependencies=[Depends(trigger.refuse_strangers)])
+def requeue(
+    user: GetUserDep,
+    source: NamedSource,
+    table: NamedTable,
+    reason: Annotated[str, Query()] = "",
+) -> Response:
+    """Triggers `requeue__SOURCE` for the records that the quarantine view shows."""
+    dag = f"requeue__{source.name}"
+    if not trigger.may(user, source.name):
+        raise HTTPException(403, f"Your role may not trigger {dag}; ask whoever may")
+    found = _table(_standing(source), table)
+    conf = {"tables": [found.table], "reason": reason or None, "dry_run": False}
+    run = trigger.requeue(user, source.name, conf)
+    paused = _paused([dag])
+    return _shown(
+        "requeued", source=source, table=found, reason=reason, dag=dag, run=run, paused=paused
     )
 
 
@@ -332,7 +354,9 @@ def _refused(request: Request, error: HTTPException) -> Response:
         401: "You are not logged in, or your session is over. Log in to Airflow, then open this "
         "page again",
         403: "Your role may not see this page. It takes the permission to see plugins; ask whoever "
-        "administers this Airflow",
+        "administers this Airflow"
+        if error.detail == "Forbidden"
+        else str(error.detail),
         404: "There is no such view. Start at the overview",
         405: "This page only reads. What changes something is a DAG: trigger it in Airflow",
     }.get(error.status_code, str(error.detail))

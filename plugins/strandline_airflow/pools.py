@@ -9,7 +9,8 @@ from pathlib import Path
 
 from airflow.models.pool import Pool
 
-from strandline_airflow.dag import folder_of_sources, load, pool_name
+from strandline_airflow.dag import folder_of_sources, load
+from strandline_airflow.pipeline import pool_name
 
 
 def create(folder: Path) -> list[str]:

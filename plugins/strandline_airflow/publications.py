@@ -173,8 +173,10 @@ def published(
     receipts = {one.table: one for one in receipt.tables}
     for cut in manifest.tables:
         old = carried.get(cut.topic) or _first(manifest, cut.table, cut.topic)
-        carried[cut.topic] = _applied(old, receipts.get(cut.table), cut.ranges)
-    for offsets in manifest.control:
+        carried[cut.topic] = _applied(
+            old, receipts.get(cut.table), cut.ranges if manifest.applies else ()
+        )
+    for offsets in manifest.control if manifest.applies else ():
         old = carried.get(offsets.topic) or _first(manifest, None, offsets.topic)
         carried[offsets.topic] = replace(old, applied=_advanced(old.applied, [offsets]))
     return tuple(carried[topic] for topic in sorted(carried))

@@ -26,7 +26,7 @@ def read_manifest(path: str) -> Manifest:
 def read_receipt(manifest: Manifest) -> Receipt:
     """The receipt that the Spark application left; `Terminal` where there is none of this run."""
     path = f"{_folder(manifest)}/receipt.json"
-    remedy = "see the log of task 'compact', and clear that task to run it again"
+    remedy = "see the log of the task that runs Spark, and clear that task to run it again"
     try:
         receipt = Receipt.from_json(read_text(path))
     except (FileNotFoundError, KeyError, TypeError, ValueError) as error:

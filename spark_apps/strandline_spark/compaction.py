@@ -5,10 +5,9 @@ A table that fails does not hold the others; the receipt says what happened to e
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -21,7 +20,6 @@ from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline_spark import control, delta, intake
 from strandline_spark.connectors import CONNECTORS
-from strandline_spark.control import Told
 from strandline_spark.intake import Shared
 from strandline_spark.table import TableRun
 
@@ -62,40 +60,48 @@ FOR_SMALL = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Premises:
-    """What all tables of a run start from.
-
-    `refused` are the tables of which records were ever put into quarantine.
-    """
-
-    manifest: Manifest
-    told: Told
-    refused: frozenset[str]
-    shared: Shared | None
-
-
 def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
     """Applies the manifest; every table that could be applied is committed."""
     began = time.monotonic()
     lake = SourceLake(manifest.lake, manifest.source)
-    delta.create(spark, lake.quarantine, StructType.fromDDL(QUARANTINE), [], {})
-    configure(spark, SETTINGS)
-    _remember_classes(spark)
+    prepare(spark, lake)
     connector = CONNECTORS[manifest.connector].rules
     with _shared(spark, manifest) as shared:
         told = control.told(session(spark, SETTINGS), manifest, connector)
-        premises = Premises(manifest, told, _refused(spark, lake), shared)
-        with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="table") as tables:
-            done = tuple(tables.map(lambda cut: _table(spark, cut, premises), manifest.tables))
+        refused = _refused(spark, lake)
+
+        def apply(own: SparkSession, cut: TableCut) -> TableReceipt:
+            small = is_small(cut)
+            given = shared if small else None
+            run = TableRun(own, manifest, cut, told, cut.table in refused, small, given)
+            return run.compact()
+
+        done = side_by_side(spark, manifest.tables, apply)
     seconds = round(time.monotonic() - began, 3)
     return Receipt(manifest.source, manifest.number, done, told.records, seconds)
+
+
+def prepare(spark: SparkSession, lake: SourceLake) -> None:
+    """What every run does first, whatever its work."""
+    delta.create(spark, lake.quarantine, StructType.fromDDL(QUARANTINE), [], {})
+    configure(spark, SETTINGS)
+    _remember_classes(spark)
+
+
+def side_by_side(
+    spark: SparkSession,
+    cuts: Iterable[TableCut],
+    work: Callable[[SparkSession, TableCut], TableReceipt],
+) -> tuple[TableReceipt, ...]:
+    """What the work did to each table; one that it fails on does not hold the others."""
+    with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="table") as tables:
+        return tuple(tables.map(lambda cut: _attempted(spark, cut, work), cuts))
 
 
 @contextmanager
 def _shared(spark: SparkSession, manifest: Manifest) -> Iterator[Shared | None]:
     """What the small tables share; None where it can't be read: then each says so for itself."""
-    small = [cut for cut in manifest.tables if cut.ranges and cut.offsets < SMALL]
+    small = [cut for cut in manifest.tables if cut.ranges and is_small(cut)]
     own = session(spark, {**SETTINGS, **FOR_SMALL})
     try:
         shared = intake.shared(own, manifest, small) if small else None
@@ -126,16 +132,19 @@ def _refused(spark: SparkSession, lake: SourceLake) -> frozenset[str]:
     return frozenset(row["table"] for row in tables.toLocalIterator())
 
 
-def _table(spark: SparkSession, cut: TableCut, given: Premises) -> TableReceipt:
+def is_small(cut: TableCut) -> bool:
+    """True where what arrived is quicker kept than read again."""
+    return cut.offsets < SMALL
+
+
+def _attempted(
+    spark: SparkSession, cut: TableCut, work: Callable[[SparkSession, TableCut], TableReceipt]
+) -> TableReceipt:
     began = time.monotonic()
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", cut.table)
     try:
-        small = cut.offsets < SMALL
-        settings = {**SETTINGS, **(FOR_SMALL if small else {})}
-        own = session(spark, settings)
-        shared = given.shared if small else None
-        refused = cut.table in given.refused
-        return TableRun(own, given.manifest, cut, given.told, refused, shared).compact()
+        settings = {**SETTINGS, **(FOR_SMALL if is_small(cut) else {})}
+        return work(session(spark, settings), cut)
     except (StrandlineError, PySparkException, Py4JJavaError) as error:
         log.exception("%s: not applied", cut.table)
         return TableReceipt(

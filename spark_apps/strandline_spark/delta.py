@@ -7,10 +7,12 @@ or stale run changes nothing (delta-facts, "Idempotence").
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import reduce
 from typing import Any
 
 from delta.tables import DeltaTable
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from strandline.errors import Terminal
@@ -26,9 +28,10 @@ def exists(spark: SparkSession, path: str) -> bool:
     return DeltaTable.isDeltaTable(spark, path)
 
 
-def read(spark: SparkSession, path: str) -> DataFrame:
-    """The table's newest version."""
-    return spark.read.format("delta").load(path)
+def read(spark: SparkSession, path: str, at: int | None = None) -> DataFrame:
+    """The table at a version, by default its newest."""
+    reader = spark.read.format("delta")
+    return (reader if at is None else reader.option("versionAsOf", at)).load(path)
 
 
 def version(spark: SparkSession, path: str) -> int:
@@ -64,6 +67,13 @@ def _log(spark: SparkSession, path: str):  # noqa: ANN202 - a Java object
     log = delta_log.forTable(spark._jsparkSession, path)  # noqa: SLF001
     none = spark._jvm.scala.Option.empty()  # noqa: SLF001
     return log.update(False, none, none)
+
+
+def checkpointed(spark: SparkSession, path: str) -> int:
+    """Writes a checkpoint of the newest version; its number."""
+    snapshot = _log(spark, path)
+    snapshot.deltaLog().checkpoint(snapshot)
+    return int(snapshot.version())
 
 
 def create(
@@ -107,6 +117,31 @@ def append(rows: DataFrame, path: str, run: int, application: str = APPLICATION)
         .option("txnVersion", str(run))
         .save(path)
     )
+
+
+def remove(spark: SparkSession, path: str, places: DataFrame, reach: Column) -> int:
+    """Deletes the rows of the table (`t`) at these places, within reach; how many places it were.
+
+    Doing it again finds nothing.
+    """
+    places = places.distinct()
+    count = places.count()
+    if count:
+        same = (F.col(f"t.{name}") == F.col(f"s.{name}") for name in places.columns)
+        found = reduce(lambda a, b: a & b, same, reach)
+        merge = DeltaTable.forPath(spark, path).alias("t").merge(places.alias("s"), found)
+        merge.whenMatchedDelete().execute()
+    return count
+
+
+def committed_at(spark: SparkSession, path: str, number: int) -> float | None:
+    """When a version was committed, in seconds since 1970; None where the log has it no more."""
+    try:
+        commit = read_text(spark, f"{path}/_delta_log/{number:020d}.json")
+    except FileNotFoundError:
+        return None
+    infos = (json.loads(line).get("commitInfo") for line in commit.splitlines())
+    return next((info["timestamp"] / 1000 for info in infos if info), None)
 
 
 def texts(spark: SparkSession, path: str) -> Iterator[tuple[int, str]]:

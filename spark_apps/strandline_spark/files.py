@@ -1,5 +1,6 @@
-"""Small text files on whatever file system the lake is on, by Spark's own Hadoop clients."""
+"""Small text files, and folders, wherever the lake is, by Spark's own Hadoop clients."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -25,6 +26,20 @@ def write_text(spark: SparkSession, uri: str, text: str) -> None:
         stream.write(text.encode())
     finally:
         stream.close()
+
+
+def below(spark: SparkSession, uri: str) -> Iterator[str]:
+    """The URIs of all files in a folder, however deep."""
+    _, path, system = _opened(spark, uri)
+    found = system.listFiles(path, True)
+    while found.hasNext():
+        yield str(found.next().getPath().toString())
+
+
+def remove(spark: SparkSession, uri: str) -> None:
+    """Deletes a folder with all that is in it, where there is one."""
+    _, path, system = _opened(spark, uri)
+    system.delete(path, True)
 
 
 def _opened(spark: SparkSession, uri: str) -> tuple[Any, Any, Any]:

@@ -48,10 +48,10 @@ def shared(spark: SparkSession, manifest: Manifest, cuts: Sequence[TableCut]) ->
     return Shared(view, documents.distinct_schemas(documents.parsed(landed, _flattened(cuts))))
 
 
-def alone(spark: SparkSession, manifest: Manifest, cut: TableCut) -> tuple[DataFrame, Schemas]:
+def parsed(landed: DataFrame, cut: TableCut) -> tuple[DataFrame, Schemas]:
     """One table's parsed records, read whenever they are needed, and their schemas."""
-    parsed = documents.parsed(_landed(spark, manifest, [cut]), _flattened([cut]))
-    return parsed, documents.distinct_schemas(parsed).get(cut.topic, {})
+    records = documents.parsed(landed, _flattened([cut]))
+    return records, documents.distinct_schemas(records).get(cut.topic, {})
 
 
 def _landed(spark: SparkSession, manifest: Manifest, cuts: Sequence[TableCut]) -> DataFrame:

@@ -20,6 +20,7 @@ from strandline_spark import (
     heads,
     in_flight,
     intake,
+    landing,
     moves,
     verdict,
 )
@@ -115,8 +116,8 @@ class Noted:
 class TableRun:
     """One table's part of a manifest; `spark` is a session of its own.
 
-    `refused`: whether earlier runs put records of the table into quarantine; `shared`: what was
-    read for small tables, of which what arrived is quicker kept than read again; None for others.
+    `refused`: whether earlier runs put records of the table into quarantine; `small`: whether what
+    arrived is quicker kept than read again; `shared`: where it was read with that of other tables.
     """
 
     spark: SparkSession
@@ -124,7 +125,8 @@ class TableRun:
     cut: TableCut
     told: Told
     refused: bool
-    shared: Shared | None
+    small: bool
+    shared: Shared | None = None
 
     @property
     def connector(self) -> Connector:
@@ -144,7 +146,7 @@ class TableRun:
         history = self.lake.history(self.cut.table)
         applied = delta.applied(self.spark, history)
         if applied >= self.run:
-            noted = Noted.from_text(delta.metadata(self.spark, history, self.run)) or self._before()
+            noted = Noted.from_text(delta.metadata(self.spark, history, self.run)) or self.before()
             return self._versioned(noted.receipt)
         batch = self._decode() if self.cut.ranges else NOTHING
         tally = batch.tally
@@ -159,17 +161,23 @@ class TableRun:
         if sweeps is not None or tally.changes + tally.fences + tally.tombstones:
             receipt = self._fold(batch, sweeps, applied, receipt)
         elif applied >= 0:
-            counts = self._before().receipt.counts
+            counts = self.before().receipt.counts
             receipt = _with_totals(receipt, counts.history_rows, counts.current_rows)
             receipt = self._versioned(receipt)
         return replace(receipt, seconds=round(time.monotonic() - began, 3))
 
     # ------------------------------------------------------------------ decode
 
+    def landed(self) -> DataFrame:
+        """The records of the run."""
+        return landing.records(
+            self.spark, self.lake.landing, self.manifest.landing_version, self.cut.ranges
+        )
+
     def _decode(self) -> Batch:
         path = self.lake.changes(self.cut.table)
         if self.shared is None:
-            parsed, schemas = intake.alone(self.spark, self.manifest, self.cut)
+            parsed, schemas = intake.parsed(self.landed(), self.cut)
         else:
             parsed, schemas = self.shared.of(self.spark, self.cut)
         known = Known(
@@ -181,7 +189,7 @@ class TableRun:
         of = shape(parsed, schemas, self.connector.rules, known)
         flat = [number for number, pair in schemas.items() if pair.flat]
         decoded = Decoder(of, self.connector, self.cut.rules, self.run).decode(parsed, flat)
-        if self.shared is not None:
+        if self.small:
             decoded = kept(decoded)
         stored = delta.applied(self.spark, path) >= self.run
         if stored:
@@ -192,7 +200,7 @@ class TableRun:
             tally = Tally(**seen.get)
         if tally.quarantined:
             self._quarantine(decoded)
-        if stored or self.shared is None:
+        if stored or not self.small:
             return Batch(tally, None)
         return Batch(tally, changes.like(decoded, delta.read(self.spark, path).schema))
 
@@ -239,14 +247,14 @@ class TableRun:
     def _fold(
         self, batch: Batch, sweeps: DataFrame | None, applied: int, receipt: TableReceipt
     ) -> TableReceipt:
-        before = self._before() if applied >= 0 else None
+        before = self.before() if applied >= 0 else None
         known = self._deliveries(self._every(batch, applied), batch, sweeps, before)
         context = self._context(known, batch.tally)
         if before is None:
             keys, gone = None, (0, 0)
             derived = derive(known.rows, context, moves=known.moves is not None)
         else:
-            standing = self._standing(known, batch.tally, swept=sweeps is not None)
+            standing = self.standing(known, batch.tally, swept=sweeps is not None)
             keys = heads.touched(known.new, standing)
             gone = heads.replaced(keys, standing)
             derived = self._derived(known, keys, standing, context)
@@ -314,14 +322,24 @@ class TableRun:
 
     def _refused(self) -> DataFrame:
         """Key and coordinates of the table's records in quarantine."""
-        found = delta.read(self.spark, self.lake.quarantine)
-        own = (F.col("table") == self.cut.table) & F.col("record_key").isNotNull()
-        return found.where(own).select(
-            F.col("record_key").alias("_key"),
-            F.col("topic_id").alias("_topic_id"),
-            F.col("partition").alias("_partition"),
-            F.col("offset").alias("_offset"),
+        return (
+            self.refused_records()
+            .where(F.col("record_key").isNotNull())
+            .select(
+                F.col("record_key").alias("_key"),
+                F.col("topic_id").alias("_topic_id"),
+                F.col("partition").alias("_partition"),
+                F.col("offset").alias("_offset"),
+            )
         )
+
+    def refused_records(self) -> DataFrame:
+        """The records of the table that cannot be read."""
+        return self.quarantine()
+
+    def quarantine(self) -> DataFrame:
+        """The table's part of the quarantine."""
+        return delta.read(self.spark, self.lake.quarantine).where(F.col("table") == self.cut.table)
 
     def _columns(self, every: DataFrame) -> Columns:
         json = changes.business_columns(every)
@@ -335,7 +353,8 @@ class TableRun:
             delta.append(found, path, self.run)
         return delta.read(self.spark, path) if delta.exists(self.spark, path) else None
 
-    def _standing(self, known: Deliveries, tally: Tally, *, swept: bool) -> Standing:
+    def standing(self, known: Deliveries, tally: Tally, *, swept: bool) -> Standing:
+        """What the run finds: the history, and what of it the run may touch."""
         history = delta.read(self.spark, self.lake.history(self.cut.table))
         deleted = self.lake.deleted_keys(self.cut.table)
         late = delta.exists(self.spark, deleted)
@@ -393,7 +412,7 @@ class TableRun:
             else:
                 apply.replace(versions, keys, path)
 
-    def _before(self) -> Noted:
+    def before(self) -> Noted:
         """What the last run noted of the table; found out anew where the log has lost it."""
         path = self.lake.history(self.cut.table)
         last = next(delta.texts(self.spark, path), None)

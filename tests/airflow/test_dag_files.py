@@ -8,13 +8,19 @@ import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk.definitions.retry_policy import RetryAction
 from airflow.serialization.serialized_objects import DagSerialization
-from strandline_airflow.dag import load, pool_name, source_dags
+from strandline_airflow.dag import load, source_dags
+from strandline_airflow.pipeline import pool_name
 
 from strandline import source as source_file
 from strandline.errors import SpecError, Terminal, Transient
 
 DAGS = airflow_stage.PROJECT / "dags"
-DAGS_OF_SHOP = ["compact__shop", "land__shop", "watch__freshness"]
+FORMS = ("maintain", "replay", "requeue", "erase", "epoch", "backfill", "reconcile")
+DAGS_OF_SHOP = [
+    *(f"{what}__shop" for what in sorted(("land", "compact", *FORMS))),
+    "watch__freshness",
+]
+TRIGGERED = [f"{what}__shop" for what in FORMS]
 HEAVY = ("pyspark", "delta", "confluent_kafka", "deltalake", "pyarrow", "pandas")
 
 LOAD_AND_TELL = """
@@ -98,7 +104,7 @@ def test_every_broken_source_file_is_named(folder):
     assert f"{folder}/two.toml: top level: unknown connector 'clay tablets'" in text
 
 
-@pytest.mark.parametrize("key", ["land", "compact"])
+@pytest.mark.parametrize("key", ["land", "compact", "maintain"])
 def test_a_schedule_that_is_no_cron_expression_is_refused_with_its_file(folder, key):
     text = (folder / "shop.toml").read_text()
     add(folder, "odd", f'{text}[schedule]\n{key} = "now and then"\n')
@@ -116,9 +122,32 @@ def test_a_folder_that_is_not_there_is_an_import_error(monkeypatch, tmp_path):
     assert "STRANDLINE_SOURCES" in text
 
 
-def test_one_source_file_makes_two_dags(source_path):
-    land, compact = source_dags(source_path)
-    assert (land.dag_id, compact.dag_id) == ("land__shop", "compact__shop")
+def test_of_the_dags_of_a_source_file_landing_and_compaction_come_first(source_path):
+    ids = [dag.dag_id for dag in source_dags(source_path)]
+    assert ids == ["land__shop", "compact__shop", *TRIGGERED]
+
+
+@pytest.mark.usefixtures("folder")
+def test_every_field_of_a_form_has_a_description_and_a_default_that_is_right():
+    dags = bag().dags
+    for dag_id in TRIGGERED:
+        for name in dags[dag_id].params:
+            param = dags[dag_id].params.get_param(name)
+            assert param.description, f"{dag_id}: {name}"
+            param.resolve()
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_changes_histories_waits_in_the_pool_of_its_source():
+    for dag_id in (
+        "maintain__shop",
+        "replay__shop",
+        "requeue__shop",
+        "erase__shop",
+        "reconcile__shop",
+    ):
+        (spark,) = [task for task in bag().dags[dag_id].tasks if task.pool != "default_pool"]
+        assert spark.pool == "strandline__shop"
 
 
 def test_a_source_file_that_is_not_right_says_so(source_path):

@@ -4,13 +4,16 @@ import json
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from types import SimpleNamespace
-from urllib.parse import urljoin
+from urllib.parse import quote, urljoin
 
 import airflow_stage
 import pyarrow as pa
 import pytest
+from airflow.models.dagrun import DagRun
+from airflow.utils.session import create_session
 from deltalake import write_deltalake
 from fastapi.testclient import TestClient
+from sqlalchemy import select
 from strandline_airflow import page
 
 from strandline.receipt import Counts
@@ -65,7 +68,8 @@ class Document(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.elements.append(tag)
         self.styling = tag == "style"
-        self.links += [value for name, value in attrs if name in {"href", "src", "action"}]
+        leads = {"href", "src"} if ("method", "post") in attrs else {"href", "src", "action"}
+        self.links += [value for name, value in attrs if name in leads]
 
     def handle_data(self, data):
         if data.strip() and not self.styling:
@@ -185,6 +189,52 @@ def test_a_source_whose_dag_a_user_may_not_read_is_not_there_for_him(see, source
     assert found.status == 404
     assert found.text.count(source.name) == 1  # as he spelt it
     assert "there are: none that you may see" in found.text
+
+
+@pytest.fixture
+def refused_once(arrive, publish, quarantine):
+    """A published table with a record in quarantine, and its DAGs known to Airflow."""
+    arrive(ORDERS, 1)
+    publish()
+    quarantine("orders", "invalid_json")
+    from airflow.dag_processing.bundles.manager import DagBundlesManager  # noqa: PLC0415 - has a
+    from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db  # noqa: PLC0415 - database
+
+    DagBundlesManager().sync_bundles_to_db()
+    sync_bag_to_db(DagBag(airflow_stage.PROJECT / "dags"), "dags-folder", None)
+
+
+REQUEUE = {"source": "shop", "table": "orders", "reason": "invalid_json"}
+
+
+@pytest.mark.usefixtures("refused_once")
+def test_whoever_may_trigger_the_requeue_has_a_button_for_it(ann, see):
+    assert "Read all of them again" in see("quarantine", source="shop", table="orders").text
+    answer = ann.post("requeue", params=REQUEUE)
+    assert answer.status_code == 200
+    with create_session() as session:
+        run = session.scalars(select(DagRun).where(DagRun.dag_id == "requeue__shop")).one()
+    assert run.conf == {"tables": ["orders"], "reason": "invalid_json", "dry_run": False}
+    assert f"../dags/requeue__shop/runs/{quote(run.run_id)}" in Document(answer).links
+
+
+@pytest.mark.usefixtures("refused_once")
+def test_a_viewer_has_no_button_and_cannot_do_without_it(server, see):
+    vic = client(server, "vic", "v")
+    assert "again" not in see("quarantine", by=vic, source="shop", table="orders").text
+    found = Document(vic.post("requeue", params=REQUEUE))
+    assert found.status == 403
+    assert "may not trigger requeue__shop" in found.text
+
+
+@pytest.mark.usefixtures("refused_once")
+@pytest.mark.parametrize(
+    "headers", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "https://evil.example"}]
+)
+def test_the_form_of_another_site_triggers_nothing(ann, headers):
+    found = Document(ann.post("requeue", params=REQUEUE, headers=headers))
+    assert found.status == 403
+    assert "another site" in found.text
 
 
 def forbidding():

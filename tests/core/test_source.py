@@ -51,6 +51,9 @@ def test_a_source_knows_its_topics_and_tables(tmp_path):
         (GOOD + "[[notifier]]\n", ["[[notifier]] 1", "'class' is missing"]),
         (GOOD + '[[notifier]]\nclass = "mail"\n', ["[[notifier]] mail", "import path", "'mail'"]),
         (GOOD + '[[notifier]]\nclass = "a.B"\nto = "x"\n', ["'to'", "arguments, class"]),
+        (GOOD + '[retention]\nlanding = "12h"\n', ["[retention]", "'landing' must be 1d or"]),
+        (GOOD + '[retention]\nhistroy = "9d"\n', ["[retention]", "'histroy'", "changes, history"]),
+        (GOOD + '[retention]\nchanges = "9d"\n', ["[retention]: 'changes' needs a 'history'"]),
     ],
 )  # fmt: skip
 def test_a_wrong_source_file_is_refused_with_where_and_what_was_allowed(tmp_path, text, parts):

@@ -1,0 +1,124 @@
+"""`backfill__SOURCE`: offsets or times are landed again, from the source's cluster or another one.
+
+What is landed again lies beside the first time under an incarnation of its own, so compaction finds
+What is landed again lies beside the first time under an incarnation of its own. So compaction finds
+change nothing.
+"""
+# ruff: noqa: PLC0415 - Kafka, Delta and Arrow are imported by the tasks that use them
+
+import logging
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk.exceptions import AirflowSkipException
+
+from strandline import backfill
+from strandline.backfill import Wanted
+from strandline.errors import SpecError
+from strandline.lake import SourceLake
+from strandline.lookup import nearest
+from strandline.rules import since as milliseconds
+from strandline.segment import Landed, Segment
+from strandline.source import Source
+from strandline_airflow import orders, steps
+from strandline_airflow.pipeline import pipeline
+
+log = logging.getLogger(__name__)
+
+
+def _offset(title: str, description: str) -> Param:
+    return Param(None, type=["null", "integer"], minimum=0, title=title, description=description)
+
+
+PARAMS = {
+    "topics": Param(
+        [],
+        type="array",
+        items={"type": "string", "minLength": 1},
+        title="Topics",
+        description="Kafka topics of the source, one to a line.",
+    ),
+    "partition": _offset("Partition", "Only this partition; none: all."),
+    "start_offset": _offset("Start offset", "The first offset; none: what the cluster still has."),
+    "end_offset": _offset("End offset", "The first offset that is not wanted; none: to the end."),
+    "since": orders.moment("Since", "Only records with this Kafka time or later."),
+    "until": orders.moment("Until", "Only records with an earlier Kafka time."),
+    "connection": Param(
+        "",
+        type="string",
+        title="Connection",
+        description="The Airflow connection of another cluster that has the topics; none: the "
+        "source's own.",
+    ),
+    "dry_run": orders.dry_run(True),
+}
+
+
+def dag(source: Source, path: Path) -> DAG:
+    """The DAG of a source: a plan, then landing as `land__SOURCE` does it."""
+    with pipeline(source, path, "backfill", None, PARAMS) as made:
+
+        @task(task_id="plan")
+        def plan() -> list[list[dict[str, Any]]]:
+            context = get_current_context()
+            params, run_after = dict(context["params"]), context["dag_run"].run_after
+            planned = segments(source, params, run_after)
+            if params["dry_run"]:
+                log.info("Dry run: nothing was changed. Trigger it without `dry_run` to do this.")
+                raise AirflowSkipException("dry run: the plan is in this log, nothing was changed")
+            register(source, planned)
+            return [[asdict(segment)] for segment in planned]
+
+        landed = steps.land(source, connection="{{ params.connection }}").expand(group=plan())
+        steps.collect(source, landed)
+    return made
+
+
+def segments(source: Source, params: dict[str, Any], run_after: datetime) -> tuple[Segment, ...]:
+    """What the form asks for, as far as the cluster has it; the same for every try of a run."""
+    from strandline_airflow.land_run import opened
+
+    wanted = Wanted(params["partition"], params["start_offset"], params["end_offset"])
+    since, until = orders.span(params)
+    topics = list(dict.fromkeys(params["topics"]))
+    if not topics:
+        raise SpecError("name at least one topic in the form")
+    for topic in topics:
+        if not source.owns(topic):
+            raise SpecError(
+                f"topic '{topic}' is none of {source.name}: its topics begin with "
+                f"'{source.topic_prefix}.', or are named in its source file"
+            )
+    with opened(source, params["connection"]) as kafka:
+        marks = kafka.barrier(source.owns).watermarks
+        there = sorted({mark.topic for mark in marks})
+        missing = next((topic for topic in topics if topic not in there), None)
+        if missing is not None:
+            raise SpecError(f"the cluster has no topic '{missing}'; {nearest(missing, there)}")
+        marks = tuple(mark for mark in marks if mark.topic in topics)
+        times = tuple(
+            kafka.offsets_at(marks, milliseconds(moment)) if moment else {}
+            for moment in (since, until)
+        )
+    label = f"{run_after.astimezone(UTC):%Y%m%dT%H%M%S%f}"
+    planned = backfill.segments(wanted, marks, (times[0], times[1]), label)
+    for segment in planned:
+        log.info("%s: %d offsets are landed again", segment, segment.end - segment.start)
+    return planned
+
+
+def register(source: Source, planned: tuple[Segment, ...]) -> None:
+    """Puts the incarnations on record before anything of them is landed, once."""
+    from strandline_airflow.landing import LandingZone
+
+    zone = LandingZone(SourceLake(source.lake, source.name))
+    zone.ensure()
+    zone.register(
+        [
+            Landed(each.topic, each.topic_id, each.partition, each.start, each.start)
+            for each in planned
+        ]
+    )

@@ -1,0 +1,28 @@
+"""The steps of an order around Spark: the plan, told and put on record; see `orders`."""
+
+import logging
+from datetime import UTC, datetime
+
+from strandline.lake import SourceLake
+from strandline.source import Source
+from strandline_airflow.manifests import Manifests
+from strandline_airflow.orders import Order
+from strandline_airflow.runs import write_manifest
+
+log = logging.getLogger(__name__)
+
+
+def plan(source: Source, order: Order, run_after: datetime, *, dry: bool) -> str | None:
+    """The path of the order's manifest; None where only the plan was asked for.
+
+    Raises `Transient` while another run is open.
+    """
+    for line in order.lines:
+        log.info("%s", line)
+    if dry:
+        log.info("Dry run: nothing was changed. Trigger it without `dry_run` to do this.")
+        return None
+    planned_at = run_after.astimezone(UTC).isoformat(timespec="microseconds")
+    manifest = Manifests(SourceLake(source.lake, source.name)).order(source, planned_at, order)
+    log.info("Run %d of %s: %s", manifest.number, source.name, manifest.work)
+    return write_manifest(manifest)

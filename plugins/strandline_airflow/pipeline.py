@@ -1,0 +1,169 @@
+"""What every DAG of a source is made with: its retries, its deadline, its pool, its end.
+
+The end is the same for all that changes histories: Spark works a manifest off, the run is
+published, and what could not be applied fails the DAG last, when the rest is safe.
+"""
+# ruff: noqa: PLC0415 - Delta and Arrow are imported by the tasks that use them
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import (
+    DAG,
+    CronTriggerTimetable,
+    ExceptionRetryPolicy,
+    Param,
+    RetryAction,
+    RetryRule,
+    get_current_context,
+    task,
+)
+from airflow.sdk.exceptions import AirflowSkipException
+
+from strandline.errors import Terminal
+from strandline.receipt import Counts, TableReceipt
+from strandline.source import Source
+from strandline_airflow import assets, deadlines
+from strandline_airflow.operators import StrandlineSparkOperator
+
+if TYPE_CHECKING:
+    from strandline_airflow.orders import Order
+
+DEFAULT_ARGS = {
+    "retries": 2,
+    "retry_delay": timedelta(minutes=1),
+    "retry_policy": ExceptionRetryPolicy(
+        [RetryRule(Terminal, RetryAction.FAIL, reason="retrying cannot help: see the error's text")]
+    ),
+}
+
+
+def pool_name(source: Source) -> str:
+    """The pool of one slot that everything which writes a source's histories shares."""
+    return f"strandline__{source.name}"
+
+
+class _Pipeline(DAG):
+    """A DAG with a deadline that `airflow dags test` can run all the same.
+
+    It stumbles over deadlines once a run has succeeded (apache/airflow#73428), and has none to
+    keep: no scheduler looks.
+    """
+
+    def test(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the DAG in this process, without its deadline."""
+        deadline, self.deadline = self.deadline, []
+        try:
+            return super().test(*args, **kwargs)
+        finally:
+            self.deadline = deadline
+
+
+def pipeline(
+    source: Source, path: Path, what: str, schedule: Any, params: dict[str, Param] | None = None
+) -> DAG:
+    """The DAG `WHAT__SOURCE`, still without tasks; `params` are the form that triggers it."""
+    dag_id = f"{what}__{source.name}"
+    return _Pipeline(
+        dag_id=dag_id,
+        schedule=schedule,
+        start_date=datetime(2024, 1, 1, tzinfo=UTC),
+        catchup=False,
+        max_active_runs=1,
+        default_args=DEFAULT_ARGS,
+        deadline=deadlines.of(source, path, dag_id),
+        tags=["strandline", source.name],
+        auto_register=False,  # the DAG file registers what is right as a whole
+        params=params,
+    )
+
+
+def cron(expression: str | None) -> CronTriggerTimetable | None:
+    """The timetable of a cron expression, in UTC; None for DAGs that people trigger."""
+    return None if expression is None else CronTriggerTimetable(expression, timezone="UTC")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What somebody may order: the fields to fill in, and what makes an order of them.
+
+    `order` gets the source, the fields and the time of the run; it changes nothing.
+    """
+
+    what: str
+    params: dict[str, Param]
+    order: Callable[[Source, dict[str, Any], datetime], "Order"]
+
+
+def ordered(source: Source, path: Path, form: Form, schedule: Any = None) -> DAG:
+    """The DAG `WHAT__SOURCE` of a form: its plan, Spark, and a publication."""
+    with pipeline(source, path, form.what, schedule, form.params) as dag:
+        worked_off(source, _plan(source, form), form.what)
+    return dag
+
+
+def _plan(source: Source, form: Form) -> Any:
+    # Another run of the source may be under way: it is waited for.
+    @task(task_id="plan", retries=10)
+    def plan() -> str:
+        from strandline_airflow import order_run
+
+        context = get_current_context()
+        params, run_after = dict(context["params"]), context["dag_run"].run_after
+        order = form.order(source, params, run_after)
+        manifest = order_run.plan(source, order, run_after, dry=params["dry_run"])
+        if manifest is None:
+            raise AirflowSkipException("dry run: the plan is in this log, nothing was changed")
+        return manifest
+
+    return plan()
+
+
+def worked_off(source: Source, manifest: Any, task_id: str) -> None:
+    """The rest of a DAG whose task `plan` gave the path of a manifest."""
+    spark = StrandlineSparkOperator(
+        task_id=task_id,
+        source=source,
+        app="compact.py",
+        application_args=["--manifest", "{{ ti.xcom_pull(task_ids='plan') }}"],
+        pool=pool_name(source),
+    )
+    published = _publish(source, manifest)
+    manifest >> spark >> published
+    _report_failures(published)
+
+
+def _publish(source: Source, manifest: Any) -> Any:
+    alias = assets.published_alias(source.name)
+
+    @task(task_id="publish", outlets=[alias])
+    def publish(manifest: str) -> list[dict[str, Any]]:
+        from strandline_airflow import compact_run
+
+        outcome = compact_run.publish(manifest)
+        event = get_current_context()["outlet_events"][alias]
+        for row in outcome.changed:
+            extra = {
+                "rows": row.counts.rows_written,
+                "cut": row.number,
+                "history_version": row.history_version,
+            }
+            event.add(assets.table(source.name, str(row.table)), extra=extra)
+        return [asdict(failed) for failed in outcome.failed]
+
+    return publish(manifest)
+
+
+def _report_failures(failed: Any) -> Any:
+    @task(task_id="report", retries=0)
+    def report(failed: list[dict[str, Any]]) -> None:
+        from strandline_airflow import compact_run
+
+        compact_run.refuse(
+            TableReceipt(**{**fields, "counts": Counts(**fields["counts"])}) for fields in failed
+        )
+
+    return report(failed)

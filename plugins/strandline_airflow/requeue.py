@@ -1,0 +1,118 @@
+"""`requeue__SOURCE`: quarantined records are read again from landing, once they can be."""
+# ruff: noqa: PLC0415 - Delta and Arrow are imported by the tasks that use them
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import DAG, Param
+
+from strandline.errors import SpecError
+from strandline.lake import SourceLake
+from strandline.manifest import OffsetRange, TableCut, Work
+from strandline.selection import Selection
+from strandline.source import Source
+from strandline_airflow import orders
+from strandline_airflow.orders import Order
+from strandline_airflow.pipeline import Form, ordered
+
+if TYPE_CHECKING:
+    from strandline_airflow.publications import Published
+
+_PARAMS = {
+    "tables": orders.tables("The tables whose records are read again; none: all."),
+    "reason": Param(
+        None,
+        type=["null", "string"],
+        title="Reason",
+        description="Only records refused for this reason, as the page names it: `invalid_json`.",
+    ),
+    "since": orders.moment("Since", "Only records with this Kafka time or later."),
+    "until": orders.moment("Until", "Only records with an earlier Kafka time."),
+    "dry_run": orders.dry_run(True),
+}
+_COUNTED = (
+    'SELECT "table", reason, topic_id, "partition", count(*) AS records,'
+    ' min("offset") AS first, max("offset") AS last FROM stored'
+    """ WHERE "table" IN :tables AND (:reason = '' OR reason = :reason)"""
+    """ AND (:since = '' OR "timestamp" >= to_timestamp(nullif(:since, '')))"""
+    """ AND (:until = '' OR "timestamp" < to_timestamp(nullif(:until, '')))"""
+    " GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
+)
+
+
+def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order:
+    """What the form asks for; `SpecError` where nothing of it is in quarantine."""
+    from strandline_airflow import tables
+    from strandline_airflow.publications import Publications
+
+    selection = _selection(params)
+    lake = SourceLake(source.lake, source.name)
+    published = {
+        str(row.table): row
+        for row in orders.chosen(source, Publications(lake).last(), params["tables"])
+    }
+    stored = tables.opened(lake.quarantine)
+    asked = {name: value or "" for name, value in asdict(selection).items()}
+    wanted = list(published)
+    found = tables.rows(stored, _COUNTED, tables=wanted, **asked) if stored and wanted else []
+    if not found:
+        raise SpecError(
+            f"nothing that was asked for is in the quarantine of {source.name}: see the page "
+            "*Strandline* for what is, or ask for less"
+        )
+    return Order(
+        work=Work.REQUEUE,
+        tables=tuple(_cuts(source, published, found)),
+        options=asdict(selection),
+        lines=tuple(f"{r['table']}: {r['records']} records, {r['reason']}" for r in _summed(found)),
+    )
+
+
+def _selection(params: Mapping[str, Any]) -> Selection:
+    since, until = orders.span(params)
+    return Selection(
+        reason=params["reason"] or None,
+        since=since and since.isoformat(),
+        until=until and until.isoformat(),
+    )
+
+
+def _cuts(
+    source: Source, published: Mapping[str, "Published"], found: Iterable[Mapping[str, Any]]
+) -> Iterable[TableCut]:
+    """Ranges around the records, as far as their topic is applied: what follows is compaction's."""
+    spans: defaultdict[str, dict[tuple[str, int], tuple[int, int]]] = defaultdict(dict)
+    for row in found:
+        place = row["topic_id"], row["partition"]
+        first, last = spans[row["table"]].get(place, (row["first"], row["last"]))
+        spans[row["table"]][place] = min(first, row["first"]), max(last, row["last"])
+    for table, places in spans.items():
+        row = published[table]
+        ranges = (
+            OffsetRange(row.topic, topic_id, partition, first, min(last + 1, end))
+            for (topic_id, partition), (first, last) in places.items()
+            if first < (end := row.applied.get(topic_id, {}).get(partition, 0))
+        )
+        yield TableCut(table, row.topic, tuple(ranges), source.rules(row.topic))
+
+
+def _summed(found: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
+    sums: defaultdict[tuple[str, str], int] = defaultdict(int)
+    for row in found:
+        sums[row["table"], row["reason"]] += row["records"]
+    return (
+        {"table": table, "reason": reason, "records": records}
+        for (table, reason), records in sums.items()
+    )
+
+
+FORM = Form("requeue", _PARAMS, order)
+
+
+def dag(source: Source, path: Path) -> DAG:
+    """The DAG of a source."""
+    return ordered(source, path, FORM)

@@ -1,0 +1,50 @@
+"""The tasks of landing, for every DAG that lands."""
+# ruff: noqa: PLC0415 - Kafka, Delta and Arrow are imported by the tasks that use them
+
+from typing import Any
+
+from airflow.sdk import get_current_context, task
+
+from strandline.cut import is_news
+from strandline.segment import Segment
+from strandline.source import Source
+from strandline_airflow import assets
+
+
+def land(source: Source, connection: str = "") -> Any:
+    """The mapped task that lands groups of segments, by default from the source's own cluster."""
+
+    @task(task_id="land", map_index_template="{{ segment_label }}")
+    def land(group: list[dict[str, Any]], connection: str) -> list[dict[str, Any]]:
+        from strandline_airflow import land_run
+
+        segments = [Segment(**fields) for fields in group]
+        context = get_current_context()
+        context["segment_label"] = land_run.label(segments)
+        return land_run.land(source, segments, context["dag_run"].run_after, connection)
+
+    return land.partial(connection=connection)
+
+
+def collect(source: Source, landed: Any) -> Any:
+    """The task that tells Airflow what has landed."""
+    alias = assets.landed_alias(source.name)
+
+    # Also after a failed `land`: what did land is there, and compaction is to know.
+    @task(task_id="collect", trigger_rule="all_done", outlets=[alias])
+    def collect(landed: Any) -> None:
+        from strandline_airflow import land_run
+
+        event = get_current_context()["outlet_events"][alias]
+        tasks = landed[:] if landed else []  # a slice: iterating logs an error at its end
+        arrivals = land_run.arrivals(one for progress in tasks for one in progress)
+        for arrival in arrivals:
+            if not source.is_control(arrival.topic):
+                extra = {"rows": arrival.rows, "next_offsets": arrival.next_offsets}
+                event.add(assets.topic(source.name, arrival.topic), extra=extra)
+        news = [arrival for arrival in arrivals if is_news(arrival.topic)]
+        if news:
+            rows = sum(arrival.rows for arrival in news)
+            event.add(assets.landing(source.name), extra={"rows": rows, "topics": len(news)})
+
+    return collect(landed)

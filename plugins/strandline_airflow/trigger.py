@@ -1,0 +1,71 @@
+"""The one thing that the page does besides reading: it triggers `requeue__SOURCE`.
+
+Airflow's own trigger form cannot be linked to with its fields filled in. So the page has a button
+of its own, which takes the very permission that the form would: to trigger runs of that DAG.
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
+from airflow.exceptions import DagNotFound, DagRunAlreadyExists
+from airflow.models.dag import DagModel
+from airflow.utils.types import DagRunTriggeredByType
+from fastapi import HTTPException, Request
+
+from strandline.errors import SpecError
+
+log = logging.getLogger(__name__)
+
+
+def may(user: Any, source: str) -> bool:
+    """Whether the user may trigger the source's `requeue__SOURCE`."""
+    dag = f"requeue__{source}"
+    details = DagDetails(id=dag, team_name=DagModel.get_team_name(dag))
+    return bool(
+        get_auth_manager().is_authorized_dag(
+            method="POST", access_entity=DagAccessEntity.RUN, details=details, user=user
+        )
+    )
+
+
+def refuse_strangers(request: Request) -> None:
+    """403 for a form that some other site has sent with the user's cookie.
+
+    Browsers say where a request comes from. Who says nothing and brings a token of his own is no
+    browser: no site can make him send it.
+    """
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is not None:
+        own = site == "same-origin"
+    elif origin is not None:
+        own = urlsplit(origin).netloc == request.headers.get("host")
+    else:
+        own = "authorization" in request.headers
+    if not own:
+        raise HTTPException(403, "This came from another site: use the button on the page itself")
+
+
+def requeue(user: Any, source: str, conf: Mapping[str, Any]) -> str:
+    """Triggers a run; its id. `SpecError` where the DAG is not there or cannot run."""
+    from airflow.api.common.trigger_dag import trigger_dag  # noqa: PLC0415 - not for readers
+
+    dag = f"requeue__{source}"
+    try:
+        run = trigger_dag(
+            dag,
+            triggered_by=DagRunTriggeredByType.REST_API,
+            triggering_user_name=user.get_name(),
+            conf=dict(conf),
+        )
+    except (DagNotFound, DagRunAlreadyExists) as error:
+        raise SpecError(
+            f"{dag} cannot be triggered: {error}; look at its page in Airflow"
+        ) from error
+    if run is None:
+        raise SpecError(f"{dag} cannot be triggered: look at its page in Airflow")
+    log.info("%s triggered %s: %s", user.get_name(), run.run_id, conf)
+    return str(run.run_id)

@@ -1,0 +1,206 @@
+"""Work `erase`: every row of some keys, and of every key that they were moved from or to, goes.
+
+From landing, quarantine, changes and history, from the files that deletion leaves behind, and from
+the statistics in the tables' logs. Which keys these are is put on record first, as digests, so that
+a run that died half way goes on with all of them. The history goes last.
+"""
+
+import time
+from dataclasses import replace
+from functools import reduce
+
+from delta.tables import DeltaTable
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from strandline.erasure import Erasure
+from strandline.errors import Terminal
+from strandline.lake import SourceLake
+from strandline.manifest import Manifest, TableCut
+from strandline.receipt import Counts, Receipt, TableReceipt
+from strandline_spark import delta, files
+from strandline_spark.compaction import prepare, side_by_side
+from strandline_spark.control import Told
+from strandline_spark.memory import kept
+from strandline_spark.scrub import leftovers, scrubbed
+from strandline_spark.table import Noted, TableRun
+
+_NOTHING_TOLD = Told(0, {}, (), ())
+
+
+def erase(spark: SparkSession, manifest: Manifest) -> Receipt:
+    """Erases the manifest's keys from its table, and looks for them afterwards."""
+    began = time.monotonic()
+    lake = SourceLake(manifest.lake, manifest.source)
+    prepare(spark, lake)
+    files.remove(spark, lake.shadows)
+    done = side_by_side(
+        spark, manifest.tables, lambda own, cut: _Erased(own, manifest, cut).receipt()
+    )
+    return Receipt(
+        manifest.source, manifest.number, done, seconds=round(time.monotonic() - began, 3)
+    )
+
+
+class _Erased:
+    """One table of the run."""
+
+    def __init__(self, spark: SparkSession, manifest: Manifest, cut: TableCut) -> None:
+        self._spark, self._manifest, self._cut = spark, manifest, cut
+        self._lake = SourceLake(manifest.lake, manifest.source)
+        self._history = self._lake.history(cut.table)
+        self._changes = self._lake.changes(cut.table)
+        self._shared = {self._lake.quarantine, self._lake.differences}
+        self._keyed = {
+            self._lake.quarantine: "record_key",
+            self._lake.differences: "key",
+            self._changes: "_key",
+            self._lake.deleted_keys(cut.table): "_key",
+            self._lake.moves(cut.table): "_old",
+            self._history: "_key",
+        }
+
+    def receipt(self) -> TableReceipt:
+        """What was erased; `Terminal` where something is found afterwards."""
+        digests = self._on_record()
+        did = {"keys": digests.count(), "landing": self._from_landing(digests)}
+        for path, column in self._keyed.items():
+            if path != self._history and delta.exists(self._spark, path):
+                did[path.rpartition("/")[2]] = self._deleted(path, column, digests)
+        did["history"] = self._from_history(digests)
+        scrubbed(self._spark, self._lake.landing, shared=True)
+        for path in self._keyed:
+            scrubbed(self._spark, path)
+        self._prove(digests)
+        totals = (
+            TableRun(
+                self._spark, self._manifest, self._cut, _NOTHING_TOLD, refused=False, small=False
+            )
+            .before()
+            .receipt.counts
+        )
+        return TableReceipt(
+            table=self._cut.table,
+            topic=self._cut.topic,
+            counts=Counts(history_rows=totals.history_rows, current_rows=totals.current_rows),
+            history_version=delta.version(self._spark, self._history),
+            changed=True,
+            did={**did, "found afterwards": 0},
+        )
+
+    def _on_record(self) -> DataFrame:
+        """Digests of the keys and of all that hang on them by moves, as the run found them."""
+        path = self._lake.erased(self._manifest.number)
+        if not delta.exists(self._spark, path):
+            given = Erasure(**self._manifest.order).digests
+            listed = F.explode(F.array(*map(F.lit, given)))
+            wanted = self._spark.range(1).select(listed.alias("digest"))
+            found = self._related(wanted).unionByName(wanted).distinct()
+            found.coalesce(1).write.format("delta").mode("ignore").save(path)
+        return delta.read(self._spark, path)
+
+    def _related(self, wanted: DataFrame) -> DataFrame:
+        moved = kept(reduce(DataFrame.unionByName, self._edges()))
+        there = moved.select(_digest("a").alias("digest"), _digest("b").alias("other"))
+        back = there.select(F.col("other").alias("digest"), F.col("digest").alias("other"))
+        edges = kept(there.unionByName(back))
+        found = frontier = wanted
+        while not frontier.isEmpty():
+            reached = frontier.join(edges, "digest").select(F.col("other").alias("digest"))
+            frontier = kept(reached.distinct().join(found, "digest", "left_anti"))
+            found = kept(found.unionByName(frontier))
+        return found
+
+    def _edges(self) -> list[DataFrame]:
+        """Pairs of keys that a row was moved between, as every store tells them."""
+        pairs = []
+        for path in (self._history, self._changes):
+            rows = delta.read(self._spark, path)
+            for other in ("_moved_from", "_moved_to"):
+                pair = rows.select(F.col("_key").alias("a"), F.col(other).alias("b"))
+                pairs.append(pair.where(F.col("b").isNotNull()))
+        inferred = self._lake.moves(self._cut.table)
+        if delta.exists(self._spark, inferred):
+            halves = delta.read(self._spark, inferred)
+            pairs.append(halves.select(F.col("_old").alias("a"), F.col("_new").alias("b")))
+        return pairs
+
+    def _from_landing(self, digests: DataFrame) -> int:
+        """First of all: the changes and the quarantine still say where its records lie."""
+        places = [
+            _of(delta.read(self._spark, self._changes), "_key", digests).select(
+                F.col("_topic_id").alias("topic_id"),
+                F.col("_partition").alias("partition"),
+                F.col("_offset").alias("offset"),
+            ),
+            _of(self._rows(self._lake.quarantine), "record_key", digests).select(
+                "topic_id", "partition", "offset"
+            ),
+        ]
+        reach = F.col("t.topic") == self._cut.topic
+        return delta.remove(
+            self._spark, self._lake.landing, reduce(DataFrame.unionByName, places), reach
+        )
+
+    def _from_history(self, digests: DataFrame) -> int:
+        """One fenced commit, with the totals that the next run goes on from."""
+        if delta.applied(self._spark, self._history) >= self._manifest.number:
+            return 0
+        rows = _of(delta.read(self._spark, self._history), "_key", digests)
+        gone = rows.agg(F.count("*").alias("all"), F.count_if("_is_current").alias("open")).first()
+        if not gone["all"]:
+            return 0
+        noted = TableRun(
+            self._spark, self._manifest, self._cut, _NOTHING_TOLD, refused=False, small=False
+        ).before()
+        old = noted.receipt.counts
+        counts = replace(
+            old,
+            history_rows=old.history_rows - gone["all"],
+            current_rows=old.current_rows - gone["open"],
+        )
+        note = Noted(replace(noted.receipt, counts=counts, did={}), noted.kinds).text()
+        with delta.fenced(self._spark, self._manifest.number, note):
+            self._deleted(self._history, "_key", digests)
+        return int(gone["all"])
+
+    def _rows(self, path: str) -> DataFrame:
+        """The table's part of a store."""
+        rows = delta.read(self._spark, path)
+        return rows.where(self._own("table")) if path in self._shared else rows
+
+    def _own(self, column: str) -> Column:
+        return F.col(column) == self._cut.table
+
+    def _deleted(self, path: str, column: str, digests: DataFrame) -> int:
+        """Deletes the rows of the keys; how many there were."""
+        count = _of(self._rows(path), column, digests).count()
+        if count:
+            same = _digest(f"t.{column}") == F.col("s.digest")
+            same = same & self._own("t.table") if path in self._shared else same
+            stored = DeltaTable.forPath(self._spark, path).alias("t")
+            stored.merge(digests.alias("s"), same).whenMatchedDelete().execute()
+        return count
+
+    def _prove(self, digests: DataFrame) -> None:
+        left = {}
+        for path, column in self._keyed.items():
+            if delta.exists(self._spark, path):
+                rows = _of(self._rows(path), column, digests).count()
+                left[path.rpartition("/")[2]] = rows + leftovers(self._spark, path)
+        found = {name: count for name, count in left.items() if count}
+        if found:
+            raise Terminal(
+                f"{self._cut.topic}: rows or files that should be gone are found in "
+                f"{', '.join(found)}: trigger this again, and keep other writers off the lake"
+            )
+
+
+def _digest(column: str) -> Column:
+    return F.sha2(F.encode(F.col(column), "UTF-8"), 256)
+
+
+def _of(rows: DataFrame, column: str, digests: DataFrame) -> DataFrame:
+    named = rows.withColumn("_digest", _digest(column))
+    same = F.col("_digest") == F.col("digest")
+    return named.join(F.broadcast(digests), same, "left_semi").drop("_digest")

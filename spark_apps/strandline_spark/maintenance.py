@@ -1,0 +1,86 @@
+"""Work `maintain`: what the source's policy no longer keeps goes, many small files become few.
+
+Every step is a pure function of the manifest and may be repeated.
+"""
+
+import time
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from strandline.lake import SourceLake
+from strandline.manifest import Manifest, TableCut
+from strandline.receipt import Counts, Receipt, TableReceipt
+from strandline.upkeep import Upkeep
+from strandline_spark import delta, forget
+from strandline_spark.compaction import prepare, side_by_side
+from strandline_spark.control import Told
+from strandline_spark.table import TableRun
+from strandline_spark.tidy import added, tidied
+
+_NOTHING_TOLD = Told(0, {}, (), ())
+
+
+def maintain(spark: SparkSession, manifest: Manifest) -> Receipt:
+    """Tends every table of the manifest, then the stores of the source."""
+    began = time.monotonic()
+    lake = SourceLake(manifest.lake, manifest.source)
+    prepare(spark, lake)
+    upkeep = Upkeep(**manifest.order)
+    tables = side_by_side(
+        spark, manifest.tables, lambda own, cut: _Tended(own, manifest, cut, upkeep).receipt()
+    )
+    # The log of what is read beside them: those of the watch tidy up after themselves.
+    books = (lake.manifests, lake.publications, lake.partitions, lake.gaps)
+    stores = [TableCut(p, "", ()) for p in (lake.landing, lake.quarantine, lake.control, *books)]
+    done = side_by_side(spark, stores, lambda own, cut: _store(own, manifest, cut.table, upkeep))
+    seconds = round(time.monotonic() - began, 3)
+    return Receipt(manifest.source, manifest.number, tables, seconds=seconds, stores=done)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tended:
+    """One table of the run."""
+
+    spark: SparkSession
+    manifest: Manifest
+    cut: TableCut
+    upkeep: Upkeep
+
+    def receipt(self) -> TableReceipt:
+        """Retention first, so that the rest sees its files."""
+        run = TableRun(self.spark, self.manifest, self.cut, _NOTHING_TOLD, False, False)
+        lake, table = run.lake, self.cut.table
+        history = lake.history(table)
+        if not delta.exists(self.spark, history):
+            return TableReceipt(table, self.cut.topic, Counts())
+        did = self._forget(run)
+        published = self.upkeep.published.get(table)
+        did = added(did, tidied(self.spark, history, self.upkeep, published))
+        for path in (lake.changes(table), lake.deleted_keys(table), lake.moves(table)):
+            did = added(did, tidied(self.spark, path, self.upkeep))
+        totals = run.before().receipt.counts
+        return TableReceipt(
+            table=table,
+            topic=self.cut.topic,
+            counts=Counts(history_rows=totals.history_rows, current_rows=totals.current_rows),
+            history_version=delta.version(self.spark, history),
+            did=did,
+        )
+
+    def _forget(self, run: TableRun) -> dict[str, int]:
+        did = {}
+        if self.upkeep.history:
+            did[forget.VERSIONS] = forget.versions(run, self.upkeep.history)
+        if self.upkeep.changes:
+            did["changes forgotten"] = forget.changes(run, self.upkeep.changes)
+        return did
+
+
+def _store(spark: SparkSession, manifest: Manifest, path: str, upkeep: Upkeep) -> TableReceipt:
+    lake = SourceLake(manifest.lake, manifest.source)
+    did = {}
+    if path == lake.landing and upkeep.landing:
+        did["records forgotten"] = forget.records(spark, manifest, upkeep.landing)
+    did = added(did, tidied(spark, path, upkeep))
+    return TableReceipt(path.removeprefix(f"{lake.home}/"), "", Counts(), did=did)

@@ -1,0 +1,168 @@
+"""Works `replay` and `undo`: tables are rebuilt from landing beside themselves, compared, swapped.
+
+What was there stays in the tables' own logs, from where `undo` takes it back. Between the commits
+of a swap no other run can come: its manifest is open, and whoever finds it finishes it.
+"""
+
+import time
+from dataclasses import dataclass, replace
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from strandline.errors import Terminal
+from strandline.lake import SourceLake
+from strandline.manifest import Manifest, TableCut
+from strandline.rebuild import Rebuild
+from strandline.receipt import Counts, Receipt, TableReceipt
+from strandline_spark import comparison, control, delta, files, landing, swap
+from strandline_spark.compaction import SETTINGS, is_small, prepare, session, side_by_side
+from strandline_spark.connectors import CONNECTORS
+from strandline_spark.control import Told
+from strandline_spark.swap import Stores
+from strandline_spark.table import Noted, TableRun
+
+
+def replay(spark: SparkSession, manifest: Manifest) -> Receipt:
+    """Rebuilds, compares and, where it is ordered, swaps each table of the manifest."""
+    began = time.monotonic()
+    lake = SourceLake(manifest.lake, manifest.source)
+    prepare(spark, lake)
+    prepare(spark, replace(lake, shadow=manifest.number))
+    rules = CONNECTORS[manifest.connector].rules
+    told = control.told(session(spark, SETTINGS), manifest, rules)
+    order = Rebuild(**manifest.order)
+    done = side_by_side(
+        spark, manifest.tables, lambda own, cut: _Replay(own, manifest, cut, told).receipt(order)
+    )
+    if order.swap:
+        # One after the other: all tables share one quarantine.
+        for receipt in done:
+            if receipt.error is None:
+                shadow = replace(lake, shadow=manifest.number).quarantine
+                refused = delta.read(spark, shadow).where(F.col("table") == receipt.table)
+                swap.quarantine(spark, lake.quarantine, receipt.table, refused, manifest.number)
+        files.remove(spark, lake.shadows)
+    return Receipt(manifest.source, manifest.number, done, seconds=_since(began))
+
+
+def undo(spark: SparkSession, manifest: Manifest) -> Receipt:
+    """Takes a swap back: the tables are what they were, and what was applied since is so again."""
+    began = time.monotonic()
+    lake = SourceLake(manifest.lake, manifest.source)
+    prepare(spark, lake)
+    of = Rebuild(**manifest.order).undo or 0
+    done = side_by_side(spark, manifest.tables, lambda own, cut: _undone(own, manifest, cut, of))
+    for receipt in done:
+        if receipt.error is None:
+            before = delta.read(spark, lake.quarantine, receipt.did["quarantine"])
+            before = before.where(F.col("table") == receipt.table)
+            swap.quarantine(spark, lake.quarantine, receipt.table, before, manifest.number)
+    return Receipt(manifest.source, manifest.number, done, seconds=_since(began))
+
+
+class _Shadow(TableRun):
+    """The table as if everything had just landed."""
+
+    @property
+    def lake(self) -> SourceLake:
+        return SourceLake(self.manifest.lake, self.manifest.source, self.manifest.number)
+
+
+@dataclass(frozen=True, slots=True)
+class _Replay:
+    """One table of the run."""
+
+    spark: SparkSession
+    manifest: Manifest
+    cut: TableCut
+    told: Told
+
+    def receipt(self, order: Rebuild) -> TableReceipt:
+        spark, table, number = self.spark, self.cut.table, self.manifest.number
+        lake = SourceLake(self.manifest.lake, self.manifest.source)
+        history = lake.history(table)
+        if delta.applied(spark, history) >= number:
+            noted = Noted.from_text(delta.metadata(spark, history, number))
+            assert noted is not None  # noqa: S101 - this release wrote it
+            return replace(noted.receipt, history_version=delta.version(spark, history))
+        self._refuse_loss(lake)
+        shadow = _Shadow(spark, self.manifest, self.cut, self.told, False, is_small(self.cut))
+        built = shadow.compact()
+        if built.history_version < 0:
+            raise Terminal(f"{self.cut.topic}: nothing that is landed makes a version")
+        before = order.before[table]
+        found = comparison.counted(
+            delta.read(spark, history, before["history"]),
+            delta.read(spark, shadow.lake.history(table)),
+        )
+        receipt = replace(
+            built, did=found, changed=False, history_version=delta.version(spark, history)
+        )
+        if not order.swap:
+            totals = TableRun(spark, self.manifest, self.cut, self.told, False, False).before()
+            counts = Counts(
+                history_rows=totals.receipt.counts.history_rows,
+                current_rows=totals.receipt.counts.current_rows,
+            )
+            return replace(receipt, counts=counts)
+        receipt = replace(receipt, changed=True, did={**found, **before})
+        noted = Noted(receipt, shadow.before().kinds)
+        swap.stores(Stores.of(spark, shadow.lake, table), lake, table, number, noted.text())
+        return replace(receipt, history_version=delta.version(spark, history))
+
+    def _refuse_loss(self, lake: SourceLake) -> None:
+        """`Terminal` where records that the table was made of are no longer landed."""
+        spark = self.spark
+        landed = landing.records(
+            spark, lake.landing, self.manifest.landing_version, self.cut.ranges
+        ).select(
+            F.col("topic_id").alias("_topic_id"),
+            F.col("partition").alias("_partition"),
+            F.col("offset").alias("_offset"),
+        )
+        changes = delta.read(spark, lake.changes(self.cut.table))
+        missing = changes.join(landed, landed.columns, "left_anti").count()
+        if missing:
+            raise Terminal(
+                f"{self.cut.topic}: {missing} changes of the table are of records that landing no "
+                "longer has (retention, or an erasure): a replay would lose them. Leave the table "
+                "as it is, or let its connector take a new snapshot"
+            )
+
+
+def _undone(spark: SparkSession, manifest: Manifest, cut: TableCut, of: int) -> TableReceipt:
+    lake = SourceLake(manifest.lake, manifest.source)
+    history = lake.history(cut.table)
+    if delta.applied(spark, history) >= manifest.number:
+        noted = Noted.from_text(delta.metadata(spark, history, manifest.number))
+    else:
+        noted = _taken_back(spark, manifest, cut, of)
+    assert noted is not None  # noqa: S101 - this release wrote it
+    return replace(noted.receipt, history_version=delta.version(spark, history))
+
+
+def _taken_back(spark: SparkSession, manifest: Manifest, cut: TableCut, of: int) -> Noted:
+    lake = SourceLake(manifest.lake, manifest.source)
+    history = lake.history(cut.table)
+    swapped = Noted.from_text(delta.metadata(spark, history, of))
+    versions = swapped.receipt.did if swapped else {}
+    if "history" not in versions:
+        raise Terminal(f"{cut.topic}: run {of} has not swapped this table")
+    before = Stores.at(spark, lake, cut.table, versions)
+    found = before.history.agg(F.count("*").alias("all"), F.count_if("_is_current").alias("open"))
+    totals = found.first()
+    receipt = TableReceipt(
+        cut.table,
+        cut.topic,
+        Counts(history_rows=totals["all"], current_rows=totals["open"]),
+        changed=True,
+        did=versions,
+    )
+    noted = Noted(receipt, swap.kinds(before.changes))
+    swap.stores(before, lake, cut.table, manifest.number, noted.text())
+    return noted
+
+
+def _since(began: float) -> float:
+    return round(time.monotonic() - began, 3)

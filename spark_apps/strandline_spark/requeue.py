@@ -1,0 +1,89 @@
+"""Work `requeue`: quarantined records are read again from landing, once their cause is mended.
+
+They are applied like records that come late. Those still refused are quarantined anew, with the
+reason that holds now; then everything that was read again leaves. A run that dies before that finds
+its records in quarantine as they were, and its commits done.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from strandline.lake import SourceLake
+from strandline.manifest import Manifest, TableCut
+from strandline.receipt import Receipt, TableReceipt
+from strandline.selection import Selection
+from strandline_spark import control, delta
+from strandline_spark.compaction import SETTINGS, is_small, prepare, session, side_by_side
+from strandline_spark.connectors import CONNECTORS
+from strandline_spark.heads import Standing
+from strandline_spark.table import Deliveries, TableRun, Tally
+
+_PLACE = ("topic_id", "partition", "offset")
+
+
+def requeue(spark: SparkSession, manifest: Manifest) -> Receipt:
+    """Reads again what the manifest selects, table by table."""
+    began = time.monotonic()
+    prepare(spark, SourceLake(manifest.lake, manifest.source))
+    rules = CONNECTORS[manifest.connector].rules
+    told = control.told(session(spark, SETTINGS), manifest, rules)
+
+    def again(own: SparkSession, cut: TableCut) -> Requeued:
+        return Requeued(own, manifest, cut, told, refused=True, small=is_small(cut))
+
+    tables = side_by_side(spark, manifest.tables, lambda own, cut: again(own, cut).compact())
+    # One after the other, and last: they all leave one table, and what follows may find them there.
+    done = tuple(
+        _struck(again(session(spark, SETTINGS), cut), receipt)
+        for cut, receipt in zip(manifest.tables, tables, strict=True)
+    )
+    return Receipt(
+        manifest.source, manifest.number, done, seconds=round(time.monotonic() - began, 3)
+    )
+
+
+def _struck(run: "Requeued", receipt: TableReceipt) -> TableReceipt:
+    if receipt.error is not None:
+        return receipt
+    read = run.landed().select(*_PLACE)
+    own = (F.col("t.table") == run.cut.table) & (F.col("t.run") < run.run)
+    left = delta.remove(run.spark, run.lake.quarantine, read, own)
+    return replace(receipt, did={"read again": left, "refused again": receipt.counts.quarantined})
+
+
+class Requeued(TableRun):
+    """One table of the run."""
+
+    def landed(self) -> DataFrame:
+        """The selected records, as landing has them."""
+        places = self.quarantine().where(self._selected()).select(*_PLACE).distinct()
+        return TableRun.landed(self).join(places, list(_PLACE), "left_semi")
+
+    def refused_records(self) -> DataFrame:
+        """Without those that this run reads: they are no longer in the way of a tombstone."""
+        return self.quarantine().where(~self._selected())
+
+    def standing(self, known: Deliveries, tally: Tally, *, swept: bool) -> Standing:
+        """Every key is made again: a tombstone that its record had kept from counting may count."""
+        found = TableRun.standing(self, known, tally, swept=swept)
+        return replace(found, unsettled=known.new.select("_key").distinct())
+
+    def _selected(self) -> Column:
+        selection = Selection(**self.manifest.order)
+        chosen = F.col("run") < self.run
+        for condition in _conditions(selection):
+            chosen &= F.coalesce(condition, F.lit(False))
+        return chosen
+
+
+def _conditions(selection: Selection) -> Iterator[Column]:
+    if selection.reason:
+        yield F.col("reason") == selection.reason
+    if selection.since:
+        yield F.col("timestamp") >= F.lit(selection.since).cast("timestamp")
+    if selection.until:
+        yield F.col("timestamp") < F.lit(selection.until).cast("timestamp")

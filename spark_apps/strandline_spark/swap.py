@@ -1,0 +1,92 @@
+"""Puts other content into a table's stores, under the same names; readers see the old or the new.
+
+The history comes last, in one commit that is fenced by the run: whoever repeats a swap half done
+does the rest of it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from delta.tables import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from strandline.lake import SourceLake
+from strandline_spark import apply, changes, delta
+
+_SIDE = ("deleted_keys", "moves")
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """What a table consists of; `deleted_keys` and `moves` only where it has any."""
+
+    history: DataFrame
+    changes: DataFrame
+    deleted_keys: DataFrame | None
+    moves: DataFrame | None
+
+    @staticmethod
+    def of(spark: SparkSession, lake: SourceLake, table: str) -> "Stores":
+        """The stores in a lake, as they are now."""
+        paths = _paths(lake, table).items()
+        now = {name: delta.version(spark, path) for name, path in paths}
+        return Stores.at(spark, lake, table, now)
+
+    @staticmethod
+    def at(
+        spark: SparkSession, lake: SourceLake, table: str, versions: Mapping[str, int]
+    ) -> "Stores":
+        """The stores in a lake, as they were at these versions."""
+        found = {
+            name: delta.read(spark, path, versions[name]) if versions[name] >= 0 else None
+            for name, path in _paths(lake, table).items()
+        }
+        return Stores(**found)
+
+
+def kinds(stored: DataFrame) -> frozenset[str]:
+    """The rare kinds of changes among these, as a run notes them."""
+    return changes.kinds(stored) - {"row"}
+
+
+def stores(new: Stores, lake: SourceLake, table: str, run: int, note: str) -> None:
+    """Replaces the stores of a table; `note` goes with the commit of its history."""
+    spark, paths = new.history.sparkSession, _paths(lake, table)
+    for name in ("changes", *_SIDE):
+        rows = getattr(new, name)
+        if rows is not None:
+            partitions = (changes.PARTITION,) if name == "changes" else ()
+            _overwrite(rows, paths[name], run, partitions)
+        elif delta.exists(spark, paths[name]):
+            DeltaTable.forPath(spark, paths[name]).delete()
+    with delta.fenced(spark, run, note):
+        _overwrite(new.history, paths["history"], run, (apply.PARTITION,))
+
+
+def quarantine(spark: SparkSession, path: str, table: str, rows: DataFrame, run: int) -> None:
+    """Replaces a table's part of the quarantine."""
+    delta.append(rows.withColumn("run", F.lit(run)), path, run, f"{delta.APPLICATION}/{table}")
+    old = (F.col("table") == table) & (F.col("run") != run)
+    DeltaTable.forPath(spark, path).delete(old)
+
+
+def _overwrite(rows: DataFrame, path: str, run: int, partitions: tuple[str, ...]) -> None:
+    (
+        rows.write.format("delta")
+        .mode("overwrite")
+        .option("overwriteSchema", "true")
+        .option("txnAppId", delta.APPLICATION)
+        .option("txnVersion", str(run))
+        .partitionBy(*partitions)
+        .save(path)
+    )
+
+
+def _paths(lake: SourceLake, table: str) -> dict[str, str]:
+    return {
+        "history": lake.history(table),
+        "changes": lake.changes(table),
+        "deleted_keys": lake.deleted_keys(table),
+        "moves": lake.moves(table),
+    }
