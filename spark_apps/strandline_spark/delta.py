@@ -72,7 +72,8 @@ def _log(spark: SparkSession, path: str):  # noqa: ANN202 - a Java object
 def checkpointed(spark: SparkSession, path: str) -> int:
     """Writes a checkpoint of the newest version; its number."""
     snapshot = _log(spark, path)
-    snapshot.deltaLog().checkpoint(snapshot)
+    none = spark._jvm.scala.Option.empty()  # noqa: SLF001
+    snapshot.deltaLog().checkpoint(snapshot, none)
     return int(snapshot.version())
 
 
