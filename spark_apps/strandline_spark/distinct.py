@@ -12,6 +12,8 @@ from strandline.position import fence_seq
 from strandline_spark.memory import kept
 
 _TIE_DIGITS, _PLACE_DIGITS = 16, 15
+# Of two deliveries at one offset, that of the topic itself stands before what was landed again.
+_EARLIEST = ("_offset", "_partition", "_topic_id")
 REFUSED = "refused"
 
 
@@ -59,7 +61,7 @@ def numbered(deliveries: DataFrame, refused: DataFrame | None) -> DataFrame:
         told = told.where(F.col("_op") != REFUSED)
     # A lone tombstone is its own first delivery: it has no identity but its coordinates.
     own = F.when(tombstone, F.struct("_partition", "_offset"))
-    same = Window.partitionBy("_key", "_identity", own).orderBy("_offset", "_partition")
+    same = Window.partitionBy("_key", "_identity", own).orderBy(*_EARLIEST)
     beside = {
         "_followed": F.coalesce(F.lead(tombstone).over(raw()), F.lit(False)),
         "_preceded": F.coalesce(F.lag(tombstone).over(raw()), F.lit(False)),
@@ -112,7 +114,7 @@ def distinct_fences(deliveries: DataFrame) -> DataFrame:
     fences = deliveries.where(F.col("_kind") == "fence")
     first = F.min_by(
         F.struct("_time", F.col("_run").alias("_first_run"), "_partition", "_offset"),
-        F.struct("_clock", "_offset", "_partition"),
+        F.struct("_clock", *_EARLIEST),
     )
     sweep = (F.col("_op") != Op.TRUNCATE.value).alias("_sweep")
     found = fences.groupBy("_seq", "_scope", sweep).agg(
