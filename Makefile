@@ -1,11 +1,14 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz up setup jars lint lock clean
+.PHONY: help demo test e2e fuzz bench bench-small up setup jars lint lock clean
 
 BIN := .venv/bin
 
 # What `make fuzz` tries, and more options of pytest: PYTEST="-k oracle -x".
 EXAMPLES ?= 1000
 PYTEST ?=
+
+# What `make bench` is told: BENCH="increment --rounds 5"; `make bench BENCH=--help` lists it all.
+BENCH ?=
 
 # Spark talks to itself only, also on a machine that cannot resolve its own name.
 export SPARK_LOCAL_IP := 127.0.0.1
@@ -14,19 +17,28 @@ export SPARK_LOCAL_IP := 127.0.0.1
 WITH_JAVA = JAVA_HOME=$$(sh setup.sh java) && export JAVA_HOME &&
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: jars ## replay two recorded databases through Kafka, Airflow and Spark; compare with the truth
 	@$(WITH_JAVA) exec $(BIN)/python -m examples.demo
 
-test: jars lint ## check style, types and import rules, then run every test
+test: jars lint ## check style, types and import rules, then run the tests
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest
+
+e2e: jars ## run the tests that `make test` has no time for: each DAG that people trigger, for real
+	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests/e2e -m "heavy or not heavy" $(PYTEST)
 
 fuzz: setup ## try the laws on EXAMPLES random workloads per source and property (SEED repeats a run)
 	@seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
 	echo "$(EXAMPLES) examples each; make fuzz EXAMPLES=$(EXAMPLES) SEED=$$seed repeats this run"; \
 	STRANDLINE_FUZZ_EXAMPLES=$(EXAMPLES) STRANDLINE_FUZZ_SEED=$$seed exec $(BIN)/python -m pytest tests/properties \
 	  --hypothesis-seed=$$seed $(PYTEST)
+
+bench: jars ## race Strandline against a MERGE by hand and the machine's floors (hours; see BENCH)
+	@$(WITH_JAVA) exec $(BIN)/python -m bench --out bench/results $(BENCH)
+
+bench-small: jars ## the same in a few minutes, in sizes that show that it works and no more
+	@$(WITH_JAVA) exec $(BIN)/python -m bench --small --rounds 1 $(BENCH)
 
 up: jars ## serve Airflow on this machine with the example sources, until Ctrl-C
 	@$(WITH_JAVA) exec $(BIN)/python -m examples.up

@@ -36,24 +36,29 @@ _SIGNATURES = {
         ctypes.c_int,
         [_POINTER, _TEXT, ctypes.c_int32, ctypes.c_int64],
     ),
+    "rd_kafka_mock_partition_set_leader": (
+        ctypes.c_int,
+        [_POINTER, _TEXT, ctypes.c_int32, ctypes.c_int32],
+    ),
     "rd_kafka_mock_broker_set_down": (ctypes.c_int, [_POINTER, ctypes.c_int32]),
     "rd_kafka_mock_broker_set_up": (ctypes.c_int, [_POINTER, ctypes.c_int32]),
 }
 
 
 class EmbeddedKafka:
-    """One broker with topics, for as long as the `with` block lasts.
+    """Brokers with topics, for as long as the `with` block lasts: one, unless there are to be more.
 
-    `bootstrap` is its address (`127.0.0.1:port`).
+    `bootstrap` is the address (`127.0.0.1:port`, with commas between several).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, brokers: int = 1) -> None:
         self._library = _load()
+        self._brokers = brokers
         self._topics: set[str] = set()
 
     def __enter__(self) -> Self:
         self._handle = self._new_handle()
-        self._cluster = self._library.rd_kafka_mock_cluster_new(self._handle, 1)
+        self._cluster = self._library.rd_kafka_mock_cluster_new(self._handle, self._brokers)
         # Without a controller an AdminClient waits for one until it times out.
         self._library.rd_kafka_mock_set_controller_id(self._cluster, _BROKER)
         self.bootstrap = self._library.rd_kafka_mock_cluster_bootstraps(self._cluster).decode()
@@ -102,6 +107,10 @@ class EmbeddedKafka:
         self._call(
             "rd_kafka_mock_partition_delete_records", topic.encode(), partition, before_offset
         )
+
+    def move_leader(self, topic: str, partition: int, broker: int) -> None:
+        """Makes another of the `brokers` the partition's leader."""
+        self._call("rd_kafka_mock_partition_set_leader", topic.encode(), partition, broker)
 
     def set_broker_down(self) -> None:
         """Closes the port and every connection; what is stored stays."""

@@ -29,8 +29,9 @@ def airflow_database():
 
 
 @pytest.fixture
-def broker():
-    with EmbeddedKafka() as broker:
+def broker(request):
+    """One broker; parametrised indirectly, a cluster of so many."""
+    with EmbeddedKafka(getattr(request, "param", 1)) as broker:
         yield broker
 
 

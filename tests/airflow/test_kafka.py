@@ -1,6 +1,6 @@
 import pytest
 from airflow_stage import kafka_connection
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient
 from strandline_airflow import kafka as kafka_module
 from strandline_airflow.kafka import KafkaSegments
@@ -93,6 +93,86 @@ def test_one_client_reads_one_segment_after_the_other(kafka, connected, topic_id
     for start in (5, 0, 9):
         read = values(kafka.consume({segment(topic_id, start, start + 1): start}, BUDGET))
         assert read == [f"{start}".encode()]
+
+
+class Scripted:
+    """A consumer that hands over what a test says: offsets, and "end" with where a partition ends.
+
+    The mock broker has no transactions, hence no holes.
+    """
+
+    def __init__(self, *script):
+        self._script = list(script)
+
+    def assign(self, partitions):
+        pass
+
+    def incremental_unassign(self, partitions):
+        pass
+
+    def poll(self, _):
+        return self._script.pop(0)
+
+    def close(self):
+        pass
+
+
+class Polled:
+    """A record at an offset, or the end of its partition there."""
+
+    def __init__(self, offset, *, end=False):
+        self._offset, self._end = offset, end
+
+    def topic(self):
+        return TOPIC
+
+    def partition(self):
+        return 0
+
+    def offset(self):
+        return self._offset
+
+    def error(self):
+        code = KafkaError._PARTITION_EOF  # noqa: SLF001 - the binding's public name
+        return KafkaError(code) if self._end else None
+
+    def value(self):
+        return f"{self._offset}".encode()
+
+    def key(self):
+        return None
+
+    def headers(self):
+        return None
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        (Polled(0), Polled(1), Polled(4), Polled(9)),
+        (Polled(0), Polled(1), Polled(4), Polled(6, end=True)),
+        (Polled(0), Polled(1), Polled(4), None, Polled(7)),
+    ],
+    ids=["a record behind the range", "the end of the partition", "silence in between"],
+)
+def test_an_aborted_transaction_leaves_a_hole_and_a_range_may_end_in_one(
+    kafka, monkeypatch, script
+):
+    """The records at 2, 3 and 5 were aborted: nobody sees them, and nothing is waited for."""
+    monkeypatch.setattr(kafka, "_consumer", Scripted(*script))
+    read = values(kafka.consume({segment("id", 0, 6): 0}, BUDGET))
+    assert read == [b"0", b"1", b"4"]
+
+
+@pytest.mark.parametrize("broker", [2], indirect=True)
+def test_a_partition_that_changes_its_leader_is_read_to_the_end(connected, topic_id, records):
+    connected.replay(records(10))
+    with KafkaSegments("kafka_shop", group="g", patience_seconds=30) as reader:
+        chunks = reader.consume({segment(topic_id, 0, 10): 0}, 250)
+        first = next(chunks)
+        for broker in (1, 2):
+            connected.move_leader(TOPIC, 0, broker)
+        assert values([first, *chunks]) == [f"{number}".encode() for number in range(10)]
 
 
 def test_offsets_deleted_after_the_plan_stop_the_run_and_say_what_happens_next(

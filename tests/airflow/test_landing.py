@@ -1,14 +1,18 @@
+import random
+import resource
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 import pytest
 from deltalake import DeltaTable
 from strandline_airflow.kafka import KafkaSegments
-from strandline_airflow.landing import LandingZone, Progress
+from strandline_airflow.landing import LANDING, LandingZone, Progress
 
+from bench import landed
 from examples.embedded_kafka import EmbeddedKafka
-from strandline.errors import Terminal
+from strandline.errors import Terminal, Transient
 from strandline.lake import SourceLake
 from strandline.record import Coordinates, Record
 from strandline.segment import Gap, Landed, Segment
@@ -222,6 +226,29 @@ def test_a_lake_that_cannot_be_written_is_named_with_a_remedy(lake, tmp_path):
         LandingZone(lake).ensure()
 
 
+@contextmanager
+def full_disk():
+    """No file of this process may grow beyond some kilobytes, as if the disk had no more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_on_a_full_disk_nothing_is_committed_and_the_retry_lands_everything(shop, record):
+    payload = random.Random(1).randbytes(200_000)  # noqa: S311 - bytes that do not compress
+    shop.broker.replay([record(value=payload)])
+    version = shop.version()
+    with full_disk(), pytest.raises(Transient, match=shop.lake.landing):
+        shop.land(shop.segment(0, 1))
+    assert shop.version() == version
+    assert shop.next_offset() is None
+    shop.land(shop.segment(0, 1))
+    assert [row["value"] for row in shop.rows("value")] == [payload]
+
+
 def test_two_runs_may_create_the_tables_at_once(lake):
     all_at_once(lambda _: LandingZone(lake).ensure(), range(4))
     assert DeltaTable(lake.landing).version() == 0
@@ -232,3 +259,7 @@ def all_at_once(work, items):
     items = list(items)
     with ThreadPoolExecutor(len(items)) as threads:
         list(threads.map(work, items))
+
+
+def test_the_benchmark_lands_its_records_in_the_same_schema():
+    assert landed.LANDING == LANDING

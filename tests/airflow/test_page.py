@@ -213,7 +213,8 @@ def test_whoever_may_trigger_the_requeue_has_a_button_for_it(ann, see):
     answer = ann.post("requeue", params=REQUEUE)
     assert answer.status_code == 200
     with create_session() as session:
-        run = session.scalars(select(DagRun).where(DagRun.dag_id == "requeue__shop")).one()
+        hers = DagRun.dag_id == "requeue__shop", DagRun.triggering_user_name == "ann"
+        run = session.scalars(select(DagRun).where(*hers)).one()
     assert run.conf == {"tables": ["orders"], "reason": "invalid_json", "dry_run": False}
     assert f"../dags/requeue__shop/runs/{quote(run.run_id)}" in Document(answer).links
 

@@ -9,6 +9,8 @@ from strandline_airflow import backfill
 from examples.embedded_kafka import EmbeddedKafka
 from strandline.errors import SpecError, Terminal
 
+pytestmark = pytest.mark.heavy
+
 TOPIC = "shop.public.item"
 
 

@@ -9,6 +9,8 @@ from strandline_airflow.epochs import Epochs
 from strandline.errors import SpecError
 from strandline.rules import Epoch
 
+pytestmark = pytest.mark.heavy
+
 
 def moment(record):
     return datetime.fromtimestamp(record.timestamp / 1000, UTC)

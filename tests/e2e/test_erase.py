@@ -8,6 +8,8 @@ from strandline_airflow import erase
 
 from strandline.errors import SpecError, Terminal
 
+pytestmark = pytest.mark.heavy
+
 SECRETS = ("Wilhelmina", "Theodora", "987654")
 
 

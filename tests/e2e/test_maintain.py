@@ -9,6 +9,8 @@ from deltalake import DeltaTable
 from strandline_airflow import maintain
 from strandline_airflow.pipeline import Form
 
+pytestmark = pytest.mark.heavy
+
 NAMES = ("ada", "bob", "eve", "joe")
 POLICY = '[retention]\nversions = "2d"\nhistory = "100d"\nchanges = "100d"\nlanding = "30d"\n'
 

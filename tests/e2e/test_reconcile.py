@@ -10,6 +10,8 @@ from strandline_airflow import reconcile
 
 from strandline.errors import SpecError
 
+pytestmark = pytest.mark.heavy
+
 NOW = datetime(2026, 11, 1, tzinfo=UTC).isoformat()
 ROWS = [
     {"id": 1, "name": "ada", "bio": None},

@@ -6,6 +6,8 @@ from strandline_airflow import replay
 
 from strandline.errors import SpecError
 
+pytestmark = pytest.mark.heavy
+
 NARROWED = '[[table]]\ntopic = "shop.public.item"\nname = "public.item"\nignore = ["bio"]\n'
 
 

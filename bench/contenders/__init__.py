@@ -1,0 +1,15 @@
+"""Who takes part: each applies the batches of a case in its own way, on the same landing table."""
+
+from bench.contenders.contender import Contender
+from bench.contenders.duckdb_pass import DuckDBPass
+from bench.contenders.empty_commit import EmptyCommit
+from bench.contenders.merge import Merge, MergeWithoutVectors
+from bench.contenders.spark_append import SparkAppend
+from bench.contenders.strandline import Strandline
+
+CONTENDERS: dict[str, type[Contender]] = {
+    kind.name: kind
+    for kind in (Strandline, Merge, MergeWithoutVectors, SparkAppend, EmptyCommit, DuckDBPass)
+}
+
+__all__ = ["CONTENDERS", "Contender"]

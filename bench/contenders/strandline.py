@@ -1,0 +1,67 @@
+"""Strandline itself: what `spark_apps/compact.py` does with the manifest of each batch."""
+
+import shutil
+from pathlib import Path
+from typing import ClassVar
+
+from pyspark.sql import SparkSession
+from strandline_spark.compaction import compact
+from strandline_spark.files import read_text, write_text
+from strandline_spark.session import LOCAL
+
+from bench.case import SOURCE
+from bench.columns import COLUMNS
+from bench.contenders import spark
+from bench.contenders.contender import Contender
+from bench.copying import copied
+from strandline.lake import SourceLake
+from strandline.manifest import Manifest
+
+_META = ("valid_from", "valid_to", "is_current", "closed_by")
+_NAMES = {column.name: column.name for column in COLUMNS} | {name: f"_{name}" for name in _META}
+
+
+class Strandline(Contender):
+    """The real application on real manifests, with the settings that its operator submits."""
+
+    name: ClassVar[str] = "strandline"
+    state: ClassVar[str] = "strandline"
+    spark: SparkSession
+
+    @property
+    def lake(self) -> SourceLake:
+        return SourceLake(str(self.folder), SOURCE)
+
+    def start(self, memory: str, cores: int) -> None:
+        """A session as the operator would submit it."""
+        self.spark = spark.session(
+            self.name, memory, cores, LOCAL | {"spark.driver.memory": memory}
+        )
+
+    def prepare(self) -> None:
+        """Lands the case's records; the base, where there is one, is compacted in one run."""
+        shutil.rmtree(self.lake.landing, ignore_errors=True)
+        copied(self.case.landing, Path(self.lake.landing))
+        if self.case.shape.base:
+            self.apply(0)
+
+    def apply(self, batch: int) -> None:
+        """From the manifest's URI to the receipt."""
+        manifest = self.case.manifest(str(self.folder), batch)
+        home = Path(self.lake.run(manifest.number))
+        home.mkdir(parents=True, exist_ok=True)
+        (home / "manifest.json").write_text(manifest.to_json())
+        read = Manifest.from_json(read_text(self.spark, f"{home}/manifest.json"))
+        receipt = compact(self.spark, read)
+        write_text(self.spark, f"{home}/receipt.json", receipt.to_json())
+        failed = [table.error for table in receipt.tables if table.error is not None]
+        if failed:
+            raise RuntimeError(failed[0])
+
+    def history(self, table: str) -> tuple[str, dict[str, str]]:
+        """See `Contender`."""
+        return self.lake.history(table), _NAMES
+
+    def stop(self) -> None:
+        """Stops Spark."""
+        self.spark.stop()

@@ -1,0 +1,99 @@
+"""The workload `landing`: what Kafka has into the landing table, beside merely consuming it.
+
+Without an address the broker is librdkafka's mock cluster, in this process. It speaks the protocol
+over loopback and keeps about 5 MB a partition, hence the many partitions; a real broker
+(`--broker HOST:PORT`) has few.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from bench import landed
+from bench.process_tree import PeakMemory
+from bench.result import Result
+from bench.stream import Batch, Shape, stream
+from examples.embedded_kafka import EmbeddedKafka
+
+NAME = "landing"
+WAYS = ("strandline", "consume")
+
+_PROJECT = Path(__file__).resolve().parents[1]
+_MOCKED_PARTITION = 4_500  # records of this size that the mock broker surely keeps
+_REAL_PARTITIONS = 4
+_ANSWER_SECONDS = 60
+
+
+def race(
+    folder: Path, records: int, broker: str | None, ways: Sequence[str], rounds: int
+) -> Iterator[Result]:
+    """All rounds; each way reads the same topic from its start to its end, twice in a process."""
+    with _filled(records, broker) as (address, topic, ends):
+        for number in range(rounds):
+            for way in [way for way in WAYS if way in ways][:: -1 if number % 2 else 1]:
+                yield _run(folder, way, number, {"broker": address, "topic": topic, "ends": ends})
+
+
+def _run(folder: Path, way: str, number: int, told: dict[str, object]) -> Result:
+    result = folder / "landed.json"
+    job = {**told, "way": way, "folder": str(folder), "result": str(result)}
+    job["launched"] = time.monotonic()
+    log = folder / "child.log"
+    with log.open("w") as noise:
+        command = [sys.executable, "-m", "bench.land_child", json.dumps(job)]
+        child = subprocess.Popen(command, cwd=_PROJECT, stdout=noise, stderr=noise)
+        with PeakMemory(child.pid) as memory:
+            code = child.wait()
+    if code:
+        raise RuntimeError(f"{way} failed: see {log}")
+    measured = json.loads(result.read_text())
+    return Result(NAME, "", way, number, peak=memory.bytes, **measured)
+
+
+@contextmanager
+def _filled(records: int, broker: str | None) -> Iterator[tuple[str, str, list[int]]]:
+    """A broker with a topic of so many records: its address, the topic, its end offsets."""
+    topic = f"bench.public.landing{os.getpid()}"
+    if broker is not None:
+        admin = AdminClient({"bootstrap.servers": broker})
+        made = admin.create_topics([NewTopic(topic, _REAL_PARTITIONS, 1)])
+        made[topic].result(_ANSWER_SECONDS)
+        yield broker, topic, _fill(broker, topic, records, _REAL_PARTITIONS)
+        admin.delete_topics([topic])[topic].result(_ANSWER_SECONDS)
+        return
+    partitions = -(-records // _MOCKED_PARTITION)
+    with EmbeddedKafka() as mocked:
+        mocked.create_topic(topic, partitions)
+        yield mocked.bootstrap, topic, _fill(mocked.bootstrap, topic, records, partitions)
+
+
+def _fill(broker: str, topic: str, records: int, partitions: int) -> list[int]:
+    shape = Shape(keys=records // 4 + 1, batches=(Batch(records),), partitions=partitions)
+    changes = stream(shape)
+    arrived = landed.arrival(changes, shape, 0)
+    producer = Producer({"bootstrap.servers": broker, "linger.ms": 20, "log_level": 0})
+    slices = landed.slices([("landing", changes, arrived)], shape, 1)
+    for number, row in enumerate(row for piece in slices for row in piece.to_pylist()):
+        producer.produce(
+            topic,
+            row["value"],
+            row["key"],
+            partition=number % partitions,  # evenly, so that no partition is cut off
+            headers=[(header["key"], header["value"]) for header in row["headers"]],
+        )
+        if number % 1_000 == 0:
+            producer.poll(0)
+            producer.flush(_ANSWER_SECONDS)
+    if left := producer.flush(_ANSWER_SECONDS):
+        raise TimeoutError(f"{left} records were not stored")
+    count = len(arrived.change)
+    return np.bincount(np.arange(count) % partitions, minlength=partitions).tolist()

@@ -1,0 +1,142 @@
+"""The ratios that say whether a run costs what arrived, with what they have to be."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from bench.result import Result
+from bench.workloads import Workload
+
+Measure = Callable[[Result, Sequence[dict[str, float]]], float]
+
+
+def time(_: Result, batches: Sequence[dict[str, float]]) -> float:
+    """Seconds of a batch."""
+    return median(batch["seconds"] for batch in batches)
+
+
+def read(_: Result, batches: Sequence[dict[str, float]]) -> float:
+    """Bytes that a batch has read."""
+    return median(batch["read"] for batch in batches)
+
+
+def growth(_: Result, batches: Sequence[dict[str, float]]) -> float:
+    """Bytes by which the lake has grown."""
+    return median(batch["grown"] for batch in batches)
+
+
+def volume(_: Result, batches: Sequence[dict[str, float]]) -> float:
+    """Bytes of the rows that a batch makes or ends."""
+    return median(batch["changed"] for batch in batches)
+
+
+def application(result: Result, batches: Sequence[dict[str, float]]) -> float:
+    """Seconds of the whole application, its start included."""
+    return result.started + batches[0]["seconds"]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a ratio: a contender on the first or last case of a workload, and what of it."""
+
+    contender: str
+    group: str
+    case: int = -1
+    measure: Measure = time
+
+    def of(self, workload: Workload, results: Sequence[Result]) -> dict[int, float]:
+        """The measure by round."""
+        label = list(workload.shapes)[self.case]
+        counted = set(workload.counted[self.group])
+        return {
+            result.round: self.measure(
+                result, [b for b in result.batches if (b["lap"], b["batch"]) in counted]
+            )
+            for result in results
+            if (result.workload, result.label, result.contender)
+            == (workload.name, label, self.contender)
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """`above` / `below`, both of one round; the median over the rounds is what is reported."""
+
+    told: str
+    workload: str
+    above: Side
+    below: Side
+    least: str
+    aim: str
+
+    def measured(self, workload: Workload, results: Sequence[Result]) -> float | None:
+        """The ratio; None where a side did not take part."""
+        above, below = self.above.of(workload, results), self.below.of(workload, results)
+        rounds = above.keys() & below.keys()
+        return median(above[each] / below[each] for each in rounds) if rounds else None
+
+
+_OWN = Side("strandline", "batch")
+
+RATIOS = (
+    Ratio(
+        "bulk: MERGE by hand / Strandline",
+        "bulk", Side("merge", "warm"), Side("strandline", "warm"), "1.8", "2.3",
+    ),
+    Ratio(
+        "bulk: Strandline / Spark's decode, window, write",
+        "bulk", Side("strandline", "warm"), Side("spark-append", "warm"), "≤ 1.35", "≤ 1.1",
+    ),
+    Ratio(
+        "increment onto the long history: MERGE by hand / Strandline",
+        "increment", Side("merge", "batch"), _OWN, "2", "3.5",
+    ),
+    Ratio(
+        "the same without deletion vectors",
+        "increment", Side("merge-no-dv", "batch"), _OWN, "4", "8",
+    ),
+    Ratio(
+        "increment: Strandline / decode and append",
+        "increment", _OWN, Side("spark-append", "batch"), "≤ 3", "≤ 2",
+    ),
+    Ratio(
+        "increment: long history / short one, time",
+        "increment", _OWN, Side("strandline", "batch", 0), "≤ 1.1", "1.0",
+    ),
+    Ratio(
+        "increment: long history / short one, bytes read",
+        "increment",
+        Side("strandline", "batch", measure=read), Side("strandline", "batch", 0, read),
+        "≤ 1.05", "1.0",
+    ),
+    Ratio(
+        "few changes onto the long history, in empty commits",
+        "increment", Side("strandline", "few"), Side("empty-commit", "few"), "≤ 14", "≤ 6",
+    ),
+    Ratio(
+        "increment: bytes by which the lake grows / bytes of new and ended rows",
+        "increment",
+        Side("strandline", "batch", measure=growth),
+        Side("strandline", "batch", measure=volume),
+        "≤ 1.5", "≤ 1.1",
+    ),
+    Ratio(
+        "1 % late changes / none",
+        "late", Side("strandline", "batch", 1), Side("strandline", "batch", 0), "≤ 1.5", "≤ 1.2",
+    ),
+    Ratio(
+        "10 % late changes / none",
+        "late", Side("strandline", "batch", 2), Side("strandline", "batch", 0), "", "",
+    ),
+    Ratio(
+        "landing: rate / that of a bare loop of consume",
+        "landing", Side("consume", "warm"), Side("strandline", "warm"), "0.6", "0.8",
+    ),
+    Ratio(
+        "many small tables / one, whole applications",
+        "fifty",
+        Side("strandline", "cold", measure=application),
+        Side("strandline", "cold", 0, application),
+        "≤ 4", "≤ 2",
+    ),
+)  # fmt: skip

@@ -1,0 +1,164 @@
+"""The workloads: which cases, who takes part, and which batches count."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bench.stream import Batch, Shape
+
+EVERYBODY = ("strandline", "merge", "merge-no-dv", "spark-append")
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How large everything is; the defaults are those of `make bench`."""
+
+    keys: int = 500_000
+    bulk: int = 2_000_000
+    histories: tuple[int, ...] = (1_000_000, 10_000_000)
+    batch: int = 50_000
+    few: int = 100
+    measured: int = 3  # batches that count, after one that warms up
+    tables: int = 50
+    table_keys: int = 500
+    table_batch: int = 200
+    landed: int = 200_000
+    schemas: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Cases by label, contenders, and what they do.
+
+    Each of the `laps` applies its batches in a fresh copy of the history after the base, one lap
+    after the other in one process. `counted` names groups of (lap, batch) whose times are compared;
+    what is in none of them warms up.
+    """
+
+    name: str
+    told: str
+    shapes: Mapping[str, Shape]
+    contenders: tuple[str, ...]
+    laps: tuple[tuple[int, ...], ...]
+    counted: Mapping[str, tuple[tuple[int, int], ...]]
+
+
+def workloads(sizes: Sizes) -> dict[str, Workload]:
+    """All workloads by name."""
+    made = (_bulk, _increment, _late, _truncate, _fifty, _landing)
+    every = [make(sizes) for make in made]
+    return {workload.name: workload for workload in every}
+
+
+def _bulk(sizes: Sizes) -> Workload:
+    shape = Shape(keys=sizes.keys, batches=(Batch(sizes.bulk),), schemas=sizes.schemas)
+    return Workload(
+        "bulk",
+        f"{sizes.bulk:,} changes of {sizes.keys:,} keys into nothing; the second time counts",
+        {"": shape},
+        ("strandline", "merge", "spark-append", "duckdb"),
+        ((1,), (1,)),
+        {"cold": ((0, 1),), "warm": ((1, 1),)},
+    )
+
+
+def _increment(sizes: Sizes) -> Workload:
+    """Batches of both sizes follow each other onto one history, so it is made only once."""
+    each = 1 + sizes.measured
+    batches = (*(Batch(sizes.batch, inserts=0.02),) * each, *(Batch(sizes.few),) * each)
+    shapes = {
+        f"{versions:,}": Shape(
+            keys=sizes.keys, batches=batches, base=versions, deletes=0.01, schemas=sizes.schemas
+        )
+        for versions in sizes.histories
+    }
+    numbers = range(1, 2 * each + 1)
+    return Workload(
+        "increment",
+        f"{sizes.batch:,} changes onto a long history, then {sizes.few} onto the same",
+        shapes,
+        (*EVERYBODY, "empty-commit"),
+        (tuple(numbers),),
+        {
+            "batch": tuple((0, number) for number in numbers[1:each]),
+            "few": tuple((0, number) for number in numbers[each + 1 :]),
+        },
+    )
+
+
+def _late(sizes: Sizes) -> Workload:
+    """Late changes come on top of a batch; the one without them is the measure."""
+    shares = {"none": 0.0, "1 %": 0.01, "10 %": 0.1}
+    each = 1 + sizes.measured
+    shapes = {
+        label: Shape(
+            keys=sizes.keys,
+            batches=(Batch(sizes.batch, late=share),) * each,
+            base=sizes.histories[0],
+            deletes=0.01,
+            schemas=sizes.schemas,
+        )
+        for label, share in shares.items()
+    }
+    return Workload(
+        "late",
+        f"{sizes.batch:,} changes onto {sizes.histories[0]:,}, and late ones besides",
+        shapes,
+        ("strandline", "merge"),
+        (tuple(range(1, each + 1)),),
+        {"batch": tuple((0, number) for number in range(2, each + 1))},
+    )
+
+
+def _truncate(sizes: Sizes) -> Workload:
+    """Every second batch holds a truncate, which ends all rows; the others fill the table again."""
+    plain, cut = Batch(sizes.batch), Batch(sizes.batch, truncates=1)
+    count = 2 * (1 + sizes.measured)
+    shape = Shape(
+        keys=sizes.keys,
+        batches=(plain, cut) * (count // 2),
+        base=sizes.histories[0],
+        deletes=0.01,
+        schemas=sizes.schemas,
+    )
+    return Workload(
+        "truncate",
+        f"{sizes.batch:,} changes onto {sizes.histories[0]:,}, a truncate among them",
+        {"": shape},
+        ("strandline", "merge"),
+        (tuple(range(1, count + 1)),),
+        {"truncate": tuple((0, number) for number in range(4, count + 1, 2))},
+    )
+
+
+def _fifty(sizes: Sizes) -> Workload:
+    """Whole applications count here, from the start of the process to the last table's commit."""
+
+    def shape(tables: int) -> Shape:
+        return Shape(
+            keys=sizes.table_keys,
+            batches=(Batch(sizes.table_batch, inserts=0.02),) * 2,
+            base=4 * sizes.table_keys,
+            tables=tables,
+            schemas=sizes.schemas,
+        )
+
+    return Workload(
+        "fifty",
+        f"{sizes.table_batch} changes for each of {sizes.tables} small tables, and for one",
+        {"one": shape(1), "all": shape(sizes.tables)},
+        ("strandline", "merge"),
+        ((1, 2),),
+        {"cold": ((0, 1),), "warm": ((0, 2),)},
+    )
+
+
+def _landing(sizes: Sizes) -> Workload:
+    """Read from a broker, not from a case: see `bench.landing`."""
+    return Workload(
+        "landing",
+        f"{sizes.landed:,} records from Kafka, in one process; the second time counts",
+        {"": Shape(keys=1, batches=(Batch(sizes.landed),))},
+        ("strandline", "consume"),
+        ((1,), (1,)),
+        {"warm": ((1, 1),)},
+    )

@@ -1,0 +1,58 @@
+"""Contenders on a tiny workload: right where they can be, and shown wrong where they are not."""
+
+import pytest
+
+from bench.case import made
+from bench.contenders import CONTENDERS
+from bench.judge import judged
+from bench.stream import Batch, Shape
+
+SPARK = ("strandline", "merge", "merge-no-dv", "spark-append")
+ONTO_A_HISTORY = Shape(keys=30, batches=(Batch(80, inserts=0.1),), base=300, tables=2)
+INTO_NOTHING = Shape(keys=30, batches=(Batch(300),), schemas=True)
+LATE = Shape(keys=30, batches=(Batch(80, late=0.2, truncates=1),), base=300, moves=0.02)
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory):
+    return tmp_path_factory.mktemp("cases")
+
+
+@pytest.fixture
+def verdicts(spark, cases, tmp_path):
+    """What the judge says of a contender's history of each table of a shape."""
+
+    def run(name, shape):
+        case = made(shape, cases)
+        contender = CONTENDERS[name](case, tmp_path)
+        if name in SPARK:
+            contender.spark = spark.newSession()  # compaction leaves its settings behind
+        else:
+            contender.start(memory="1g", cores=1)
+        contender.prepare()
+        contender.apply(1)
+        return [judged(case.expected(t, 1), *contender.history(t)) for t in case.tables]
+
+    return run
+
+
+@pytest.mark.parametrize("name", [*SPARK, "duckdb"])
+def test_into_nothing_everybody_is_right(verdicts, name):
+    (verdict,) = verdicts(name, INTO_NOTHING)
+    assert verdict.right, verdict
+
+
+@pytest.mark.parametrize("name", ["strandline", "merge", "merge-no-dv"])
+def test_onto_a_history_they_are_right_of_every_table(verdicts, name):
+    found = verdicts(name, ONTO_A_HISTORY)
+    assert [verdict.right for verdict in found] == [True, True], found
+
+
+def test_with_late_changes_moves_and_truncates_strandline_is_right(verdicts):
+    (verdict,) = verdicts("strandline", LATE)
+    assert verdict.right, verdict
+
+
+def test_a_fast_wrong_answer_is_shown_wrong(verdicts):
+    (verdict,) = verdicts("merge", LATE)
+    assert verdict.wrong_keys > 0
