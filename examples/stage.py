@@ -57,7 +57,6 @@ class Stage:
             "AIRFLOW__CORE__DAGS_FOLDER": str(PROJECT / "dags"),
             "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT / "plugins"),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-            "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
             "PYTHONPATH": str(PROJECT),
             "STRANDLINE_HOME": str(PROJECT),
             "SPARK_CONF_DIR": str(PROJECT / "examples" / "spark"),
