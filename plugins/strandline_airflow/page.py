@@ -15,12 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from airflow.api_fastapi.app import get_auth_manager
-from airflow.api_fastapi.auth.managers.models.resource_details import (
-    AccessView,
-    DagAccessEntity,
-    DagDetails,
-)
+from airflow.api_fastapi.auth.managers.models.resource_details import AccessView
 from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_view
 from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
@@ -41,6 +36,7 @@ from strandline.standing import SourceStanding, TableStanding
 from strandline.timeline import Opened
 from strandline_airflow import catalogue, chart, findings, trigger
 from strandline_airflow.dag import folder_of_sources
+from strandline_airflow.permission import permitted
 
 log = logging.getLogger(__name__)
 
@@ -89,13 +85,7 @@ def _sources() -> tuple[dict[str, Source], list[str]]:
 
 def _may_read(user: Any, source: str) -> bool:
     """Whether the user may see the runs of the DAG that makes the source's histories."""
-    dag = f"compact__{source}"
-    details = DagDetails(id=dag, team_name=DagModel.get_team_name(dag))
-    return bool(
-        get_auth_manager().is_authorized_dag(
-            method="GET", access_entity=DagAccessEntity.RUN, details=details, user=user
-        )
-    )
+    return permitted(user, f"compact__{source}", "GET")
 
 
 def _named(user: GetUserDep, source: Annotated[str, Query()]) -> Source:

@@ -9,27 +9,19 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from airflow.api_fastapi.app import get_auth_manager
-from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
 from airflow.exceptions import DagNotFound, DagRunAlreadyExists
-from airflow.models.dag import DagModel
 from airflow.utils.types import DagRunTriggeredByType
 from fastapi import HTTPException, Request
 
 from strandline.errors import SpecError
+from strandline_airflow.permission import permitted
 
 log = logging.getLogger(__name__)
 
 
 def may(user: Any, source: str) -> bool:
     """Whether the user may trigger the source's `requeue__SOURCE`."""
-    dag = f"requeue__{source}"
-    details = DagDetails(id=dag, team_name=DagModel.get_team_name(dag))
-    return bool(
-        get_auth_manager().is_authorized_dag(
-            method="POST", access_entity=DagAccessEntity.RUN, details=details, user=user
-        )
-    )
+    return permitted(user, f"requeue__{source}", "POST")
 
 
 def refuse_strangers(request: Request) -> None:

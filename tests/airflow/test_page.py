@@ -14,7 +14,7 @@ from airflow.utils.session import create_session
 from deltalake import write_deltalake
 from fastapi.testclient import TestClient
 from sqlalchemy import select
-from strandline_airflow import page
+from strandline_airflow import page, permission
 
 from strandline.receipt import Counts
 from strandline.segment import Gap
@@ -183,7 +183,7 @@ def test_it_only_reads(server, source):
 
 
 def test_a_source_whose_dag_a_user_may_not_read_is_not_there_for_him(see, source, monkeypatch):
-    monkeypatch.setattr(page, "get_auth_manager", forbidding)
+    monkeypatch.setattr(permission, "get_auth_manager", forbidding)
     assert source.name not in see("").text
     found = see("source", source=source.name)
     assert found.status == 404
