@@ -21,8 +21,9 @@ from examples.stage import Stage
 
 PROJECT = Path(__file__).parents[2]
 PATIENCE = 120  # seconds
+TRIGGERED = ("maintain", "replay", "requeue", "erase", "epoch", "backfill", "reconcile")
 DAGS = {"example__replay", "watch__freshness"} | {
-    f"{what}__{capture.source}" for capture in CAPTURES for what in ("land", "compact")
+    f"{what}__{capture.source}" for capture in CAPTURES for what in ("land", "compact", *TRIGGERED)
 }
 # Serves a process that is deaf to everything but a kill and so is its child, in a group of its own.
 PROGRAM = """\
