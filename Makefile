@@ -1,11 +1,14 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e fuzz bench bench-small up setup jars lint lock clean
+.PHONY: help demo test e2e fuzz chaos bench bench-small up setup jars lint lock clean
 
 BIN := .venv/bin
 
 # What `make fuzz` tries, and more options of pytest: PYTEST="-k oracle -x".
 EXAMPLES ?= 1000
 PYTEST ?=
+
+# How many kills `make chaos` makes; 0 is each step at which a task writes, once.
+KILLS ?= 0
 
 # What `make bench` is told: BENCH="increment --rounds 5"; `make bench BENCH=--help` lists it all.
 BENCH ?=
@@ -26,13 +29,19 @@ test: jars lint ## check style, types and import rules, then run the tests
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest
 
 e2e: jars ## run the tests that `make test` has no time for: each DAG that people trigger, for real
-	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests/e2e -m "heavy or not heavy" $(PYTEST)
+	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests/e2e tests/spark/test_chaos.py \
+	  -m "heavy or not heavy" $(PYTEST)
 
 fuzz: setup ## try the laws on EXAMPLES random workloads per source and property (SEED repeats a run)
 	@seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
 	echo "$(EXAMPLES) examples each; make fuzz EXAMPLES=$(EXAMPLES) SEED=$$seed repeats this run"; \
 	STRANDLINE_FUZZ_EXAMPLES=$(EXAMPLES) STRANDLINE_FUZZ_SEED=$$seed exec $(BIN)/python -m pytest tests/properties \
 	  --hypothesis-seed=$$seed $(PYTEST)
+
+chaos: jars ## kill every task with SIGKILL, KILLS times, start it again, check the law (SEED repeats a run)
+	@seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
+	echo "make chaos KILLS=$(KILLS) SEED=$$seed repeats this run"; \
+	$(WITH_JAVA) PYTHONPATH=tests:.:plugins:spark_apps exec $(BIN)/python -m chaos $(KILLS) --seed $$seed
 
 bench: jars ## race Strandline against a MERGE by hand and the machine's floors (hours; see BENCH)
 	@$(WITH_JAVA) exec $(BIN)/python -m bench --out bench/results $(BENCH)

@@ -36,6 +36,7 @@ LANDING = pa.schema(
 )
 STATISTICS = {"delta.dataSkippingStatsColumns": "topic,topic_id,partition,offset,timestamp"}
 
+ROW_GROUP = 10_000
 _SLICE = 200_000  # records that are text at one time
 _DAY = date(2026, 11, 20)
 _KAFKA_DELAY_US = 500_000
@@ -108,7 +109,9 @@ def land(path: Path, tables: Sequence[tuple[str, Stream, Arrival]], shape: Shape
                 path.as_posix(),
                 reader,
                 mode="append",
-                writer_properties=WriterProperties(compression="ZSTD"),
+                writer_properties=WriterProperties(
+                    compression="ZSTD", max_row_group_size=ROW_GROUP
+                ),
             )
         versions.append(DeltaTable(path.as_posix()).version())
     return versions

@@ -8,8 +8,8 @@ import logging
 import sys
 
 from pyspark.sql import SparkSession
-from strandline_spark.files import read_text, write_text
-from strandline_spark.work import done
+from strandline_spark.files import read_text
+from strandline_spark.work import work_off
 
 from strandline.manifest import Manifest
 
@@ -23,8 +23,7 @@ def main() -> int:
     uri = parser.parse_args().manifest
     spark = SparkSession.builder.appName("strandline").getOrCreate()
     manifest = Manifest.from_json(read_text(spark, uri))
-    receipt = done(spark, manifest)
-    write_text(spark, uri.rsplit("/", 1)[0] + "/receipt.json", receipt.to_json())
+    work_off(spark, manifest, uri.rsplit("/", 1)[0] + "/receipt.json")
     spark.stop()
     return 0
 

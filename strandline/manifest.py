@@ -14,6 +14,9 @@ from strandline.rules import TableRules
 
 FORMAT = 2
 
+# The application whose transaction in the log of publications is the last published run.
+PUBLICATION = "publication"
+
 
 class Work(StrEnum):
     """What a run does; each has a module of its name in the Spark wing."""

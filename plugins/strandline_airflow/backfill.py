@@ -1,8 +1,7 @@
 """`backfill__SOURCE`: offsets or times are landed again, from the source's cluster or another one.
 
-What is landed again lies beside the first time under an incarnation of its own, so compaction finds
-What is landed again lies beside the first time under an incarnation of its own. So compaction finds
-change nothing.
+What is landed again lies beside the first time, under an incarnation of its own. So compaction
+finds it by itself: what was lost comes late to its place, what is there already is a re-delivery.
 """
 # ruff: noqa: PLC0415 - Kafka, Delta and Arrow are imported by the tasks that use them
 

@@ -24,6 +24,10 @@ class Superseded(Transient):
     """Somebody else has moved on what this commit was made from; look again, then decide."""
 
 
+# Rows of which Spark's tasks read the next ones side by side; a file is one task's else.
+ROW_GROUP = 10_000
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """Version `becomes` for an id that was seen at `seen` (None: never)."""
@@ -106,7 +110,9 @@ class Ledger:
                     table,
                     rows,
                     mode=mode,
-                    writer_properties=WriterProperties(compression="ZSTD"),
+                    writer_properties=WriterProperties(
+                        compression="ZSTD", max_row_group_size=ROW_GROUP
+                    ),
                     commit_properties=CommitProperties(app_transactions=transactions),
                 )
             except CommitFailedError as error:

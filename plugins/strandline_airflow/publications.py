@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from strandline.errors import Transient
 from strandline.lake import SourceLake
-from strandline.manifest import Manifest, OffsetRange
+from strandline.manifest import PUBLICATION, Manifest, OffsetRange
 from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline_airflow.ledger import Claim, Ledger
 from strandline_airflow.tables import rows
@@ -37,8 +37,6 @@ PUBLICATIONS = pa.schema(
         pa.field("landing_version", pa.int64(), nullable=False),
     ]
 )
-
-_ID = "publication"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +83,12 @@ class Publications:
     def last_number(self) -> int:
         """The number of the last published run; 0 where there is none."""
         table = self._ledger.open()
-        return 0 if table is None else table.transaction_version(_ID) or 0
+        return 0 if table is None else table.transaction_version(PUBLICATION) or 0
 
     def last(self) -> tuple[Published, ...]:
         """The rows of the last published run."""
         table = self._ledger.open()
-        number = None if table is None else table.transaction_version(_ID)
+        number = None if table is None else table.transaction_version(PUBLICATION)
         if table is None or number is None:
             return ()
         return tuple(map(Published.from_row, self._ledger.rows(table, number=number)))
@@ -131,7 +129,7 @@ class Publications:
 
     def _asked(self, sql: str, last: int, **values: str) -> list[dict[str, Any]]:
         table = self._ledger.open()
-        number = None if table is None else table.transaction_version(_ID)
+        number = None if table is None else table.transaction_version(PUBLICATION)
         if table is None or number is None:
             return []
         return rows(table, sql, after=number - last, **values)
@@ -151,7 +149,7 @@ class Publications:
         Raises `Transient` where the run before it is not published.
         """
         table = self._ledger.ensure()
-        seen = table.transaction_version(_ID)
+        seen = table.transaction_version(PUBLICATION)
         if (seen or 0) >= manifest.number:
             return False
         if (seen or 0) != manifest.number - 1:
@@ -160,7 +158,7 @@ class Publications:
                 f"published one is {seen or 0}"
             )
         news = [row.to_row() for row in published(manifest, receipt, self.last())]
-        claim = Claim(_ID, seen, manifest.number)
+        claim = Claim(PUBLICATION, seen, manifest.number)
         self._ledger.append(table, pa.Table.from_pylist(news, PUBLICATIONS), [claim])
         return True
 

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from strandline.errors import AuditError
 from strandline.receipt import Counts
+from strandline_spark.memory import kept
+from strandline_spark.windows import of_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +20,15 @@ class Written:
     heads: int
 
 
-def well_formed(versions: DataFrame, topic: str) -> Written:
-    """The number of versions; `AuditError` with a key where law 5 does not hold.
+NOTHING = Written(0, 0, 0)
+
+
+def audited(versions: DataFrame, topic: str) -> tuple[DataFrame, Written]:
+    """The versions, computed and kept, and their number; `AuditError` where law 5 does not hold.
 
     Appended keys bring their old head along, so the seam to the older history is checked as well.
     """
-    order = Window.partitionBy("_key").orderBy("_seq_from")
+    order = of_key().orderBy("_seq_from")
     following = F.lead("_seq_from").over(order)
     end = F.col("_seq_to")
     broken = (
@@ -34,24 +39,23 @@ def well_formed(versions: DataFrame, topic: str) -> Written:
         | (F.col("_is_head") != following.isNull())
         | (F.col("_is_current") != end.isNull())
     )
-    found = (
-        versions.withColumn("broken", F.coalesce(broken, F.lit(False)))
-        .agg(
-            F.count("*").alias("rows"),
-            F.count_if("_is_current").alias("live"),
-            F.count_if("_is_head").alias("heads"),
-            F.count_if("broken").alias("broken"),
-            F.min(F.when(F.col("broken"), F.col("_key"))).alias("key"),
-        )
-        .first()
+    seen = Observation("audit")
+    counted = versions.withColumn("_broken", F.coalesce(broken, F.lit(False))).observe(
+        seen,
+        F.count("*").alias("rows"),
+        F.count_if("_is_current").alias("live"),
+        F.count_if("_is_head").alias("heads"),
+        F.count_if("_broken").alias("broken"),
+        F.min(F.when(F.col("_broken"), F.col("_key"))).alias("key"),
     )
+    rows, found = kept(counted.drop("_broken")), seen.get
     if found["broken"]:
         raise AuditError(
             f"{topic}: {found['broken']} versions would overlap or stand open twice, e.g. of key "
             f"{found['key']}; nothing was committed. This is a fault of Strandline: keep the lake "
             "and report it"
         )
-    return Written(found["rows"], found["live"], found["heads"])
+    return rows, Written(found["rows"], found["live"], found["heads"])
 
 
 def conserved(counts: Counts, topic: str) -> None:

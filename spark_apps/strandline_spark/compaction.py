@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 SIDE_BY_SIDE = 4
 
+_LOOKS = 5  # at one table: more than a run makes commits to it
+
 QUARANTINE = (
     "table STRING, topic STRING, topic_id STRING, partition INT, offset BIGINT, "
     "timestamp TIMESTAMP, key BINARY, value BINARY, "
@@ -45,6 +47,8 @@ SETTINGS = {
     "spark.sql.constraintPropagation.enabled": "false",
     # Every query's plan is printed for a page that nobody looks at.
     "spark.sql.maxPlanStringLength": "1000",
+    # A task writes into the few partitions of a table side by side; it would sort all rows else.
+    "spark.sql.maxConcurrentOutputFileWriters": "8",
     # What a merge reads twice is kept in memory by the engine already.
     "spark.databricks.delta.merge.materializeSource": "none",
 }
@@ -143,8 +147,7 @@ def _attempted(
     began = time.monotonic()
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", cut.table)
     try:
-        settings = {**SETTINGS, **(FOR_SMALL if is_small(cut) else {})}
-        return work(session(spark, settings), cut)
+        return _again_if_overtaken(spark, cut, work)
     except (StrandlineError, PySparkException, Py4JJavaError) as error:
         log.exception("%s: not applied", cut.table)
         return TableReceipt(
@@ -155,6 +158,24 @@ def _attempted(
             transient=not isinstance(error, StrandlineError),
             seconds=round(time.monotonic() - began, 3),
         )
+
+
+def _again_if_overtaken(
+    spark: SparkSession, cut: TableCut, work: Callable[[SparkSession, TableCut], TableReceipt]
+) -> TableReceipt:
+    """What the work did, from a new look at the table where somebody else has committed to it.
+
+    That may be another process with this very manifest. What it has committed is found then, and
+    both leave the same receipt: one that spoke of a refused commit would hold a table that is
+    applied.
+    """
+    settings = {**SETTINGS, **(FOR_SMALL if is_small(cut) else {})}
+    for _ in range(_LOOKS - 1):
+        try:
+            return work(session(spark, settings), cut)
+        except delta.OVERTAKEN as error:
+            log.info("%s: looked at again, since %s", cut.table, _sentence(error))
+    return work(session(spark, settings), cut)
 
 
 def session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:

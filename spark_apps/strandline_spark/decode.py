@@ -336,9 +336,23 @@ class Decoder:
             return {}
         gone = sorted(spellings(self.rules.placeholder))
         return {
-            _cells_name(each): image.cells(F.col(f"v.{each}"), names, gone)
+            _cells_name(each): image.cells(F.col(f"v.{each}"), names, gone, self._absent())
             for each in ("before", "after")
         }
+
+    def _absent(self) -> Column | None:
+        """The columns that the record's schema does not have; None where each schema has all."""
+        schemas = {number for types in self.shape.columns.values() for number in types}
+        lacking = {
+            name: F.col("schema_id").isin(*(schemas - types.keys()))
+            for name, types in self.shape.columns.items()
+            if schemas - types.keys()
+        }
+        return (
+            _named([F.when(is_so, F.lit(name)) for name, is_so in lacking.items()])
+            if lacking
+            else None
+        )
 
     def _compared(self, names: Container[str]) -> list[Column]:
         """`_before, _after, _told`: what tells rows under one key apart."""
@@ -526,10 +540,12 @@ def _beyond_name(column: str) -> str:
 
 
 def _named(conditional: Sequence[Column]) -> Column:
-    """The names that are not NULL, as an array."""
+    """The names that are not NULL, as an array; mostly there are none."""
+    none = F.array().cast("array<string>")
     if not conditional:
-        return F.array().cast("array<string>")
-    return F.array_compact(F.array(*conditional)).cast("array<string>")
+        return none
+    named = F.array_compact(F.array(*conditional)).cast("array<string>")
+    return F.when(F.coalesce(*conditional).isNotNull(), named).otherwise(none)
 
 
 def _unfit(column: str, beyond: bool) -> Column:  # noqa: FBT001
@@ -551,8 +567,11 @@ def _text(cells: Mapping[str, Column], types: Mapping[str, ColumnType]) -> Colum
 
 def _header(name: str) -> Column:
     """The text of the last header of that name."""
-    found = F.filter(F.col("headers"), lambda header: header["key"] == name)
-    return F.try_element_at(found, F.lit(-1))["value"].cast("string")
+    headers = F.col("headers")
+    found = F.filter(headers, lambda header: header["key"] == name)
+    text = F.try_element_at(found, F.lit(-1))["value"].cast("string")
+    # Mostly there is none: that is soon told by the names alone.
+    return F.when(F.array_contains(headers["key"], name), text)
 
 
 def _snapshot() -> Column:

@@ -6,10 +6,11 @@ or stale run changes nothing (delta-facts, "Idempotence").
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import reduce
 from typing import Any
 
+from delta import exceptions
 from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -19,13 +20,27 @@ from strandline.errors import Terminal
 from strandline_spark.files import read_text
 
 APPLICATION = "strandline"
+
+# Somebody else has committed to a table since it was looked at. They have no common class.
+OVERTAKEN = (
+    exceptions.ConcurrentAppendException,
+    exceptions.ConcurrentDeleteDeleteException,
+    exceptions.ConcurrentDeleteReadException,
+    exceptions.ConcurrentTransactionException,
+    exceptions.ConcurrentWriteException,
+    exceptions.DeltaConcurrentModificationException,
+    exceptions.MetadataChangedException,
+    exceptions.ProtocolChangedException,
+)
+
 _CONF = "spark.databricks.delta"
 _WIDENING = "delta.enableTypeWidening"
 
 
 def exists(spark: SparkSession, path: str) -> bool:
     """True where a Delta table lies at the path."""
-    return DeltaTable.isDeltaTable(spark, path)
+    # Delta remembers that there was none: somebody else may have made it since.
+    return DeltaTable.isDeltaTable(spark, path) or _log(spark, path).version() >= 0
 
 
 def read(spark: SparkSession, path: str, at: int | None = None) -> DataFrame:
@@ -87,10 +102,10 @@ def create(
     """Makes the table where there is none; two makers at once are as good as one."""
     if exists(spark, path):
         return
-    builder = DeltaTable.createIfNotExists(spark).location(path).addColumns(schema)
-    for name, value in properties.items():
-        builder = builder.property(name, value)
-    (builder.partitionedBy(*partitions) if partitions else builder).execute()
+    nothing = spark.createDataFrame([], schema).write.format("delta").mode("append")
+    # Not Delta's own way of making a table: that stumbles over somebody who is making it.
+    with suppress(*OVERTAKEN):
+        nothing.partitionBy(*partitions).options(**properties).save(path)
 
 
 def evolve(rows: DataFrame, path: str) -> None:

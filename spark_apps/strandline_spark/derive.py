@@ -13,7 +13,6 @@ from strandline_spark.changes import quoted
 from strandline_spark.distinct import first_deliveries, numbered
 from strandline_spark.fences import fenced
 from strandline_spark.fold import Columns, fold
-from strandline_spark.image import IMAGE
 from strandline_spark.link import BASE, is_image, lives, moved, not_stale, unmoved
 
 
@@ -97,7 +96,7 @@ def derive(
     )
     unseen = None
     if seen["shifts"]:
-        turned = shift.in_turn(fresh, full_before=context.rules.full_before)
+        turned = shift.in_turn(fresh, deliveries, full_before=context.rules.full_before)
         fresh, unseen = turned.where(~F.col("_unseen")), turned.where("_unseen")
         fresh = fresh.drop("_unseen")
     living = lives(fresh)
@@ -126,7 +125,7 @@ def _first(deliveries: DataFrame, context: Context) -> tuple[DataFrame, list[Dat
         refused = refused.join(deliveries.select("_key").distinct(), "_key", "left_semi")
     if context.in_flight and not deliveries.where("_in_flight").isEmpty():
         deliveries = in_flight.after_reads(deliveries, in_flight.reads(context.everything))
-    counted, held = numbered(deliveries, refused), []
+    counted, held = numbered(_carried(deliveries, context), refused), []
     if context.rules.shares:
         counted = counted.persist()
         held.append(counted)
@@ -136,8 +135,14 @@ def _first(deliveries: DataFrame, context: Context) -> tuple[DataFrame, list[Dat
     shifted = (
         shift.marked(first) if context.rules.shifts else first.withColumn("_shifts", F.lit(False))
     )
-    kept = shifted.persist()
+    kept = shifted.drop(*_DELIVERY).persist()
     return kept, [*held, kept]
+
+
+def _carried(deliveries: DataFrame, context: Context) -> DataFrame:
+    """The columns that the stages need: everything else would be sorted and copied along."""
+    names = [quoted(name) for name in context.columns.names]
+    return deliveries.select(*names, *_SHARED, "_op", "_seq", "_time", *_CHANGES, *_DELIVERY)
 
 
 # What a base row brings along that a change does not have, and the types of the columns.
@@ -157,17 +162,18 @@ _SHARED = (
     "_key", "_position", "_moved_from", "_tx_id", "_source_ts", "_ts_quality", "_scope",
     "_topic", "_partition", "_offset",
 )  # fmt: skip
+# What only telling deliveries apart takes.
+_DELIVERY = ("_identity",)
 # What a change brings along that a base row does not have.
 _CHANGE_COLUMNS = {
     "_link": "string",
     "_moved_to": "string",
     "_unset": "array<string>",
     "_unheld": "array<string>",
-    "_before": IMAGE,
-    "_told": IMAGE,
-    "_after": IMAGE,
     "_emitted": "bigint",
+    "_topic_id": "string",
 }
+_CHANGES = (*_CHANGE_COLUMNS, "_run")
 
 
 def _as_rows(changes: DataFrame, context: Context) -> DataFrame:

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from strandline.change import ENDS, Op
 from strandline.position import fence_seq
 from strandline_spark.memory import kept
+from strandline_spark.windows import of_key
 
 _TIE_DIGITS, _PLACE_DIGITS = 16, 15
 # Of two deliveries at one offset, that of the topic itself stands before what was landed again.
@@ -56,12 +57,13 @@ def numbered(deliveries: DataFrame, refused: DataFrame | None) -> DataFrame:
     if refused is not None:
         marks = refused.withColumn("_op", F.lit(REFUSED))
         deliveries = deliveries.unionByName(marks, allowMissingColumns=True)
-    told = deliveries.withColumn("_absorbed", tombstone & ended)
+    # All that follows goes by the key: one exchange serves every window.
+    told = deliveries.repartition("_key").withColumn("_absorbed", tombstone & ended)
     if refused is not None:
         told = told.where(F.col("_op") != REFUSED)
     # A lone tombstone is its own first delivery: it has no identity but its coordinates.
     own = F.when(tombstone, F.struct("_partition", "_offset"))
-    same = Window.partitionBy("_key", "_identity", own).orderBy(*_EARLIEST)
+    same = of_key("_identity", own).orderBy(*_EARLIEST)
     beside = {
         "_followed": F.coalesce(F.lead(tombstone).over(raw()), F.lit(False)),
         "_preceded": F.coalesce(F.lag(tombstone).over(raw()), F.lit(False)),
@@ -102,14 +104,14 @@ def first_deliveries(deliveries: DataFrame) -> DataFrame:
 
 def raw() -> WindowSpec:
     """The records of a key as they lie in their partition."""
-    return Window.partitionBy("_key", "_topic_id", "_partition").orderBy("_offset")
+    return of_key("_topic_id", "_partition").orderBy("_offset")
 
 
 def distinct_fences(deliveries: DataFrame) -> DataFrame:
     """One row per truncate: `_seq, _scope, _sweep`, and `_time, _partition, _offset` of its first.
 
     First is the earliest by Kafka's time, whichever its partition; it arrived in run `_first_run`,
-    and any delivery at all in run `_run`.
+    and any delivery at all in run `_run`. `_in_flight`: a delivery of it may stand elsewhere.
     """
     fences = deliveries.where(F.col("_kind") == "fence")
     first = F.min_by(
@@ -118,9 +120,9 @@ def distinct_fences(deliveries: DataFrame) -> DataFrame:
     )
     sweep = (F.col("_op") != Op.TRUNCATE.value).alias("_sweep")
     found = fences.groupBy("_seq", "_scope", sweep).agg(
-        first.alias("first"), F.min("_run").alias("_run")
+        first.alias("first"), F.min("_run").alias("_run"), F.max("_in_flight").alias("_in_flight")
     )
-    return kept(found.select("_seq", "_scope", "_sweep", "_run", "first.*"))
+    return kept(found.select("_seq", "_scope", "_sweep", "_run", "_in_flight", "first.*"))
 
 
 def _placed(deliveries: DataFrame) -> DataFrame:

@@ -26,13 +26,16 @@ class SchemaPair:
     """The embedded schemas of a record's value and key; None where there was none.
 
     `flat`: the value is a row that ExtractNewRecordState made, no envelope. `bare`: some records
-    have a value or a key, and no schema for it.
+    have a value or a key, and no schema for it; `row_names` are the fields that such rows have,
+    `key_names` those of such keys in the order of one of them.
     """
 
     value: dict[str, Any] | None
     key: dict[str, Any] | None
     flat: bool
     bare: bool
+    row_names: frozenset[str] = frozenset()
+    key_names: tuple[str, ...] = ()
 
 
 def split(text: Column) -> tuple[Column, Column]:
@@ -84,14 +87,19 @@ def distinct_schemas(records: DataFrame) -> Mapping[str, Mapping[int, SchemaPair
 
     Schemas are metadata: there are as many as the tables had shapes.
     """
+    bare = F.col("value_schema").isNull() & _says(F.col("value_payload"))
+    bare_key = F.col("key_schema").isNull() & _says(F.col("key_payload"))
     found = (
         records.groupBy("topic", "schema_id")
         .agg(
             F.first("value_schema").alias("value"),
             F.first("key_schema").alias("key"),
             F.first("marked").alias("marked"),
-            F.bool_or(F.col("value_schema").isNull() & _says(F.col("value_payload"))).alias("bare"),
-            F.bool_or(F.col("key_schema").isNull() & _says(F.col("key_payload"))).alias("bare_key"),
+            F.bool_or(bare).alias("bare"),
+            F.bool_or(bare_key).alias("bare_key"),
+            # Sets of arrays also let Spark hash the groups, where it would sort all records.
+            F.collect_set(F.json_object_keys(row_document())).alias("row_names"),
+            F.first(F.json_object_keys(key_document()), ignorenulls=True).alias("key_names"),
             F.min(F.struct("partition", "offset")).alias("first"),
         )
         .orderBy("first")
@@ -105,7 +113,26 @@ def distinct_schemas(records: DataFrame) -> Mapping[str, Mapping[int, SchemaPair
 def _pair(row: Any) -> SchemaPair:
     value = _parsed(row["value"])
     flat = row["marked"] or flattened.describes_row(value)
-    return SchemaPair(value, _parsed(row["key"]), flat, row["bare"] or row["bare_key"])
+    return SchemaPair(
+        value,
+        _parsed(row["key"]),
+        flat,
+        row["bare"] or row["bare_key"],
+        frozenset(name for names in row["row_names"] for name in names),
+        tuple(row["key_names"] or ()),
+    )
+
+
+def row_document() -> Column:
+    """The row of a parsed record whose value has no schema, as JSON text."""
+    payload = F.col("value_payload")
+    row = F.when(F.col("marked"), payload).otherwise(F.get_json_object(payload, "$.after"))
+    return F.when(F.col("value_schema").isNull(), row)
+
+
+def key_document() -> Column:
+    """The key of a parsed record whose key has no schema, as JSON text."""
+    return F.when(F.col("key_schema").isNull(), F.col("key_payload"))
 
 
 def _says(payload: Column) -> Column:
@@ -123,7 +150,8 @@ def _schema_id(value_schema: Column, key_schema: Column, marked: Column) -> Colu
 def _is_marked(payload: Column, schema: Column) -> Column:
     """True for a record without schema that bears the metadata of a flattened row."""
     named = "|".join(mark.removeprefix(flattened.PREFIX) for mark in flattened.MARKS)
-    suspect = schema.isNull() & payload.rlike(rf'"{flattened.PREFIX}({named})"\s*:')
+    named_so = payload.contains(f'"{flattened.PREFIX}')  # soon told, and mostly not so
+    suspect = schema.isNull() & named_so & payload.rlike(rf'"{flattened.PREFIX}({named})"\s*:')
     envelope = (
         F.get_json_object(payload, "$.op").isNotNull()
         & F.get_json_object(payload, "$.source").isNotNull()

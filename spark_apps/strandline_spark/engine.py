@@ -56,7 +56,7 @@ def spark(records: Sequence[Record], *, batches: int, source: Source | None) -> 
             recorded_at(records),
             source.rules if source else no_rules,
         )
-        receipts = list(capture.runs(records, batches))
+        receipts = list(capture.runs(cut(records, batches)))
         return Outcome(
             rows=list(rows(session, capture.lake, receipts)),
             quarantined=_quarantined(session, capture.lake),
@@ -86,13 +86,13 @@ class CaptureLake:
     rules: Rules = no_rules
     known: set[str] = field(default_factory=set)
 
-    def runs(self, records: Sequence[Record], batches: int) -> Iterator[Receipt]:
-        """Lands and compacts the records in that many runs.
+    def runs(self, batches: Iterable[Sequence[Record]]) -> Iterator[Receipt]:
+        """Lands and compacts the records, each batch in a run of its own.
 
         What a table could not apply is applied again by the next run, as a deployment does it.
         """
         pending: list[Record] = []
-        for number, batch in enumerate(cut(records, batches), 1):
+        for number, batch in enumerate(batches, 1):
             self.land(batch)
             receipt = compact(self.session, self.manifest(number, [*pending, *batch]))
             failed = {table.topic for table in receipt.tables if table.error is not None}

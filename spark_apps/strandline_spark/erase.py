@@ -18,14 +18,11 @@ from strandline.errors import Terminal
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline_spark import delta, files
+from strandline_spark import delta, files, noted
 from strandline_spark.compaction import prepare, side_by_side
-from strandline_spark.control import Told
 from strandline_spark.memory import kept
+from strandline_spark.noted import Noted
 from strandline_spark.scrub import leftovers, scrubbed
-from strandline_spark.table import Noted, TableRun
-
-_NOTHING_TOLD = Told(0, {}, (), ())
 
 
 def erase(spark: SparkSession, manifest: Manifest) -> Receipt:
@@ -72,17 +69,10 @@ class _Erased:
         for path in self._keyed:
             scrubbed(self._spark, path)
         self._prove(digests)
-        totals = (
-            TableRun(
-                self._spark, self._manifest, self._cut, _NOTHING_TOLD, refused=False, small=False
-            )
-            .before()
-            .receipt.counts
-        )
         return TableReceipt(
             table=self._cut.table,
             topic=self._cut.topic,
-            counts=Counts(history_rows=totals.history_rows, current_rows=totals.current_rows),
+            counts=Counts(**noted.last(self._spark, self._lake, self._cut).totals),
             history_version=delta.version(self._spark, self._history),
             changed=True,
             did={**did, "found afterwards": 0},
@@ -150,16 +140,14 @@ class _Erased:
         gone = rows.agg(F.count("*").alias("all"), F.count_if("_is_current").alias("open")).first()
         if not gone["all"]:
             return 0
-        noted = TableRun(
-            self._spark, self._manifest, self._cut, _NOTHING_TOLD, refused=False, small=False
-        ).before()
-        old = noted.receipt.counts
+        known = noted.last(self._spark, self._lake, self._cut)
+        old = known.receipt.counts
         counts = replace(
             old,
             history_rows=old.history_rows - gone["all"],
             current_rows=old.current_rows - gone["open"],
         )
-        note = Noted(replace(noted.receipt, counts=counts, did={}), noted.kinds).text()
+        note = Noted(replace(known.receipt, counts=counts, did={}), known.kinds).text()
         with delta.fenced(self._spark, self._manifest.number, note):
             self._deleted(self._history, "_key", digests)
         return int(gone["all"])

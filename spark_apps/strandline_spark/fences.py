@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from strandline.notification import Snapshot
 from strandline_spark.changes import META
 from strandline_spark.distinct import before_phase, directly_after, major
+from strandline_spark.windows import of_key
 
 SWEEP = "sweep"
 _FENCE = (
@@ -30,10 +31,11 @@ def fenced(rows: DataFrame, fences: DataFrame | None, *, shared: bool) -> DataFr
     together = rows.crossJoin(
         F.broadcast(fences.agg(F.sort_array(F.collect_list(fence)).alias("_fences")))
     )
-    key = Window.partitionBy("_key")
+    key = of_key()
     read = F.when(F.col("_emitted").isNotNull(), major(F.col("_seq")))
+    told = F.when(F.col("_scope").isNotNull(), F.col("_seq"))
     scoped = together.withColumns(
-        {"_of": F.max("_scope").over(key), "_reads": F.collect_set(read).over(key)}
+        {"_of": F.max_by("_scope", told).over(key), "_reads": F.collect_set(read).over(key)}
     )
     own = scoped.withColumn("_own", F.filter("_fences", _concerns))
     if shared:

@@ -18,6 +18,12 @@ def read_text(spark: SparkSession, uri: str) -> str:
         stream.close()
 
 
+def exists(spark: SparkSession, uri: str) -> bool:
+    """Whether there is such a file."""
+    _, path, system = _opened(spark, uri)
+    return bool(system.exists(path))
+
+
 def write_text(spark: SparkSession, uri: str, text: str) -> None:
     """Replaces the file; a reader sees the old text or the new, on stores that can do that."""
     _, path, system = _opened(spark, uri)

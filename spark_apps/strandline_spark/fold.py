@@ -14,6 +14,7 @@ from strandline.change import Op
 from strandline.version import ClosedBy, TimeQuality
 from strandline_spark import values
 from strandline_spark.link import BASE, by_key, earlier, is_image, so_far
+from strandline_spark.windows import of_key
 
 
 def _is_base() -> Column:
@@ -54,6 +55,7 @@ def fold(linked: DataFrame, columns: Columns, *, partial: bool) -> DataFrame:
     """
     rows = linked.where(is_image() | F.col("_ends") | _is_base())
     images = _filled(rows, columns.names) if partial else _sent(rows)
+    images = images.where("_own").drop("_own", "_line")
     return _versions(_boundaries(images, columns), columns.names)
 
 
@@ -65,7 +67,7 @@ def _sent(rows: DataFrame) -> DataFrame:
 
 def _filled(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
     """A column that was not sent keeps the last known value of the row, also across key moves."""
-    chain = so_far(Window.partitionBy("_root_key", "_root_life").orderBy("_depth", "_seq"))
+    chain = so_far(Window.partitionBy("_line").orderBy("_depth", "_seq"))
     missing = F.coalesce("_base_unavailable", "_unset")
     filled = {}
     for name in columns:
@@ -91,8 +93,10 @@ def _boundaries(rows: DataFrame, columns: Columns) -> DataFrame:
     A change of ignored columns alone overwrites them in the version that stands.
     """
     image = columns.compared()
-    life = Window.partitionBy("_key", "_life").orderBy("_seq")
-    same = F.lag(image).over(life).eqNullSafe(image) & ~F.col("_opens") & is_image()
+    # The rows of a life follow each other, so the order of the key's rows is theirs too.
+    before = F.lag(F.struct(F.col("_life").alias("life"), image.alias("image"))).over(by_key())
+    alike = before["life"].eqNullSafe(F.col("_life")) & before["image"].eqNullSafe(image)
+    same = before.isNotNull() & alike & ~F.col("_opens") & is_image()
     marked = rows.withColumn("_same", same & ~_is_base())
     ignored = [name for name in columns.names if name not in columns.tracked]
     if ignored:
@@ -102,9 +106,9 @@ def _boundaries(rows: DataFrame, columns: Columns) -> DataFrame:
 
 def _overwritten(rows: DataFrame, ignored: Sequence[str]) -> DataFrame:
     """The version's first row gets what its last one has of the ignored columns."""
-    life = Window.partitionBy("_key", "_life")
+    life = of_key("_life")
     number = F.count_if(~F.col("_same") & is_image()).over(so_far(life.orderBy("_seq")))
-    version = Window.partitionBy("_key", "_life", "_version").orderBy("_seq")
+    version = of_key("_life", "_version").orderBy("_seq")
     whole = version.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     told = [*ignored, "_unavailable"]
     last = F.last(F.when(is_image(), F.struct(*map(_quoted, told))), ignorenulls=True).over(whole)
@@ -132,7 +136,7 @@ def _versions(boundaries: DataFrame, columns: Sequence[str]) -> DataFrame:
         boundaries.withColumn("_truncated", truncated)
         .withColumn("_reached", reached)
         .withColumn("_next", F.lead(_next_boundary()).over(by_key()))
-        .withColumn("_last", F.col("_seq") == F.max(version).over(Window.partitionBy("_key")))
+        .withColumn("_last", F.col("_seq") == F.max(version).over(of_key()))
     )
     return timed.where(is_image() | _is_base()).select(
         *(F.col(_quoted(name)) for name in columns),

@@ -8,9 +8,9 @@ from pyspark.sql import functions as F
 
 from strandline.change import Op
 from strandline.lake import SourceLake
-from strandline.manifest import Manifest
-from strandline_spark import delta, landing
-from strandline_spark.table import Noted, TableRun
+from strandline.manifest import Manifest, TableCut
+from strandline_spark import delta, landing, noted
+from strandline_spark.noted import Noted
 
 VERSIONS = "versions forgotten"
 
@@ -18,46 +18,48 @@ _RECORD = ("topic_id", "partition", "offset")
 _DELIVERY = ("_topic_id", "_partition", "_offset")
 
 
-def versions(run: TableRun, before: str) -> int:
+def versions(spark: SparkSession, manifest: Manifest, cut: TableCut, before: str) -> int:
     """Deletes versions that ended before; the last one of a key stays, whether it lives or not.
 
     It remembers what was deleted: without it an older record that comes late would bring the row
     back. The totals that the next run goes on from are part of the commit.
     """
-    spark, path = run.spark, run.lake.history(run.cut.table)
-    if delta.applied(spark, path) >= run.run:
-        done = Noted.from_text(delta.metadata(spark, path, run.run))
+    lake, run = SourceLake(manifest.lake, manifest.source), manifest.number
+    path = lake.history(cut.table)
+    if delta.applied(spark, path) >= run:
+        done = noted.of_run(spark, path, run)
         return done.receipt.did.get(VERSIONS, 0) if done else 0
     old = ~F.col("_is_head") & (F.col("_valid_to") < F.lit(before).cast("timestamp"))
     gone = delta.read(spark, path).where(old).count()
     if gone:
-        noted = run.before()
-        counts = noted.receipt.counts
+        known = noted.last(spark, lake, cut)
+        counts = known.receipt.counts
         counts = replace(counts, history_rows=counts.history_rows - gone)
-        receipt = replace(noted.receipt, counts=counts, did={VERSIONS: gone})
-        with delta.fenced(spark, run.run, Noted(receipt, noted.kinds).text()):
+        receipt = replace(known.receipt, counts=counts, did={VERSIONS: gone})
+        with delta.fenced(spark, run, Noted(receipt, known.kinds).text()):
             DeltaTable.forPath(spark, path).delete(old)
     return gone
 
 
-def changes(run: TableRun, before: str) -> int:
+def changes(spark: SparkSession, manifest: Manifest, cut: TableCut, before: str) -> int:
     """Deletes updates that no version needs any more, now or when it is made again.
 
     That is updates of a key before the newest whole image which is not after the oldest of its
     versions still wanted. What begins or ends a row stays, and so do keys that ever moved:
     `_entity_id` and lives hang on them.
     """
-    spark, path = run.spark, run.lake.changes(run.cut.table)
+    lake = SourceLake(manifest.lake, manifest.source)
+    path = lake.changes(cut.table)
     stored = delta.read(spark, path)
     moment = F.lit(before).cast("timestamp")
     old = stored.where((F.col("_kind") == "row") & (F.col("_time") < moment))
     wanted = F.col("_valid_to").isNull() | (F.col("_valid_to") >= moment)
-    history = delta.read(spark, run.lake.history(run.cut.table)).where(wanted)
+    history = delta.read(spark, lake.history(cut.table)).where(wanted)
     oldest = history.groupBy("_key").agg(F.min("_seq_from").alias("_oldest"))
     needed = _whole() & (F.col("_seq") <= F.col("_oldest"))
     bases = old.join(oldest, "_key").groupBy("_key")
     base = bases.agg(F.max(F.when(needed, F.col("_seq"))).alias("_base"))
-    for moved in _moved(run, stored):
+    for moved in _moved(stored, lake.moves(cut.table)):
         base = base.join(moved, "_key", "left_anti")
     gone = (
         old.where(F.col("_op") == Op.UPDATE.value)
@@ -88,14 +90,14 @@ def _whole() -> Column:
     return image & F.coalesce(sent, F.lit(True))
 
 
-def _moved(run: TableRun, stored: DataFrame) -> list[DataFrame]:
-    """The keys that rows ever left or came to, as announced and as found out."""
+def _moved(stored: DataFrame, inferred: str) -> list[DataFrame]:
+    """The keys that rows ever left or came to, as announced and as `inferred`, a path."""
     moving = stored.where(F.col("_kind") == "move")
     keys = [
         moving.select(F.col(name).alias("_key")) for name in ("_key", "_moved_from", "_moved_to")
     ]
-    inferred = run.lake.moves(run.cut.table)
-    if delta.exists(run.spark, inferred):
-        halves = delta.read(run.spark, inferred)
+    spark = stored.sparkSession
+    if delta.exists(spark, inferred):
+        halves = delta.read(spark, inferred)
         keys += [halves.select(F.col(name).alias("_key")) for name in ("_old", "_new")]
     return keys

@@ -7,11 +7,13 @@ key that hangs on such a one by moves. So a run costs what arrived (DESIGN §3.2
 
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from strandline.change import Op
-from strandline_spark.distinct import major
+from strandline.version import ClosedBy
+from strandline_spark.changes import quoted
+from strandline_spark.distinct import major, raw
 from strandline_spark.memory import kept
 
 _TURNS = (Op.CREATE, Op.DELETE)
@@ -22,7 +24,8 @@ class Standing:
     """What is known of a table before the run; None where there is nothing yet.
 
     `heads` are the last versions of every key that the run may touch by more than its moves.
-    `unsettled` are keys whose changes in flight may stand elsewhere now.
+    `new_fences` are those that stand where none stood before. `unsettled` are keys whose changes or
+    truncates in flight may stand elsewhere now.
     """
 
     history: DataFrame
@@ -36,11 +39,20 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """The keys that a run touches: `_key, rederive`, how many, and how many are re-derived."""
+    """The keys that a run touches: `_key, rederive`, how many, and how many are re-derived.
+
+    `old` are the versions that it replaces: of a key that is appended to the head, of a re-derived
+    one everything.
+    """
 
     rows: DataFrame
     count: int
     rederived: int
+    old: DataFrame
+
+    def none(self) -> "Touched":
+        """No key at all."""
+        return Touched(self.rows.limit(0), 0, 0, self.old.limit(0))
 
 
 def heads(history: DataFrame, batch: DataFrame, new_fences: DataFrame | None) -> DataFrame:
@@ -51,11 +63,24 @@ def heads(history: DataFrame, batch: DataFrame, new_fences: DataFrame | None) ->
     return kept(last)
 
 
+def unsettled(rows: DataFrame, history: DataFrame, fences: DataFrame | None) -> DataFrame:
+    """Keys with changes in flight, and those closed by a truncate which stands there no more."""
+    flying = rows.where("_in_flight").select("_key")
+    if fences is None:
+        return flying
+    cut = history.where(F.col("_closed_by") == ClosedBy.TRUNCATE.value)
+    places = F.broadcast(fences.select(major(F.col("_seq")).alias("_place")))
+    left = F.col("_place") == major(F.col("_seq_to"))
+    return flying.unionByName(cut.join(places, left, "left_anti").select("_key"))
+
+
 def touched(batch: DataFrame, standing: Standing) -> Touched:
     """Every key that the batch touches, by its changes or by a truncate."""
     rows = _touched(batch, standing)
     size = rows.agg(F.count("*").alias("all"), F.count_if("rederive").alias("rederived")).first()
-    return Touched(rows, size["all"], size["rederived"])
+    known = standing.history if size["rederived"] else standing.heads
+    old = known.join(rows, "_key").where(F.col("_is_head") | F.col("rederive")).drop("rederive")
+    return Touched(rows, size["all"], size["rederived"], old)
 
 
 def _touched(batch: DataFrame, standing: Standing) -> DataFrame:
@@ -90,9 +115,8 @@ def _by_key(batch: DataFrame) -> DataFrame:
 
     A tombstone that is the first record of its key in the batch may belong to a delete before it.
     """
-    raw = Window.partitionBy("_key", "_topic_id", "_partition").orderBy("_offset")
     tombstone = F.col("_op") == Op.TOMBSTONE.value
-    first = F.lag("_op").over(raw).isNull()
+    first = F.lag("_op").over(raw()).isNull()
     created, deleted = (F.when(F.col("_op") == op.value, F.col("_tx_id")) for op in _TURNS)
     return (
         batch.withColumn("_dangling", tombstone & first)
@@ -145,12 +169,9 @@ def _with_chains(found: DataFrame, moves: DataFrame) -> DataFrame:
     return kept(_united(all_keys))
 
 
-def replaced(keys: Touched, standing: Standing) -> tuple[int, int]:
-    """How many versions the run takes out of the history, and how many of them are open.
-
-    Of a key that is appended to that is its head, of a re-derived one everything.
-    """
-    old = standing.history if keys.rederived else standing.heads
-    gone = old.join(keys.rows, "_key").where(F.col("_is_head") | F.col("rederive"))
-    found = gone.agg(F.count("*").alias("all"), F.count_if("_is_current").alias("open")).first()
-    return found["all"], found["open"]
+def same(versions: DataFrame, old: DataFrame) -> bool:
+    """Whether as many versions are the old ones, whenever they were recorded."""
+    if dict(versions.dtypes).items() - dict(old.dtypes).items():
+        return False
+    names = [quoted(name) for name in versions.columns if name != "_recorded_at"]
+    return versions.select(*names).exceptAll(old.select(*names)).isEmpty()

@@ -23,13 +23,20 @@ def nothing() -> Column:
     return F.lit(None).cast(IMAGE)
 
 
-def cells(image: Column, names: Sequence[str], placeholders: Sequence[str]) -> Column:
-    """The cells of an image that were sent, by column; NULL where there is no image."""
+def cells(
+    image: Column, names: Sequence[str], placeholders: Sequence[str], absent: Column | None
+) -> Column:
+    """The cells of an image that were sent, by column; NULL where there is no image.
+
+    `absent` are the columns that the record's schema does not have, None where each has all.
+    """
     sent = F.array(*(image.getField(name) for name in names)).cast("array<string>")
     known = F.array(*(F.lit(name) for name in names)).cast("array<string>")
     named = F.map_from_arrays(known, sent)
     left_out = F.lit(False)
     held = F.map_filter(named, lambda _, cell: ~F.coalesce(cell.isin(*placeholders), left_out))
+    if absent is not None:
+        held = F.map_filter(held, lambda name, _: ~F.array_contains(absent, name))
     return F.when(image.isNotNull(), held)
 
 

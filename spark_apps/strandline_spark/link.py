@@ -2,7 +2,8 @@
 
 Rows are the distinct changes of whole keys, or a *base* row (`_op` base: the last version of a key
 as its history has it) and changes newer than it. Every row learns its life (`_life`, the `_seq` of
-the image that opened it) and its lineage (`_root_key`, `_root_life`, `_depth`).
+the image that opened it) and its lineage (`_root_key`, `_root_life`, `_depth`; `_line`: the lives
+that it has its values from).
 """
 
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pyspark.sql import functions as F
 from strandline.change import IMAGES, Op
 from strandline_spark.distinct import is_end, major
 from strandline_spark.memory import kept
+from strandline_spark.windows import of_key
 
 BASE = "base"
 _DEPARTURE = ("_key", "_moved_to", "_link", "_seq")
@@ -35,7 +37,7 @@ def is_image() -> Column:
 def by_key() -> WindowSpec:
     """The rows of a key in source order; an end at the place of an image stands before it."""
     image = F.col("_op").isin(*(op.value for op in IMAGES))
-    return Window.partitionBy("_key").orderBy("_seq", image)
+    return of_key().orderBy("_seq", image)
 
 
 def so_far(window: WindowSpec) -> WindowSpec:
@@ -77,7 +79,7 @@ def lives(rows: DataFrame) -> DataFrame:
     opened = F.when(F.col("_opens"), F.struct("_seq", "_base_entity_id"))
     return (
         rows.withColumn("_fenced", fenced)
-        .withColumn("_seen", F.max(seen).over(Window.partitionBy("_key")))
+        .withColumn("_seen", F.max(seen).over(of_key()))
         .withColumn("_live", live)
         .withColumn("_opens", is_image() & (~F.col("_live") | create))
         .withColumn("_ends", is_end() & F.col("_live"))
@@ -95,7 +97,14 @@ def unmoved(rows: DataFrame) -> DataFrame:
         F.col("_key").alias("_root_key"),
         F.col("_life").alias("_root_life"),
         F.lit(0).alias("_depth"),
+        _line("_key", "_life").alias("_line"),
+        F.lit(True).alias("_own"),
     )
+
+
+def _line(key: str, life: str) -> Column:
+    """A name for it; a deleted key's last version has no life, but its own values too."""
+    return F.concat(F.col(key), F.lit("@"), F.coalesce(F.col(life), F.lit("")))
 
 
 def moved(rows: DataFrame, unseen: DataFrame | None = None) -> Linked:
@@ -143,7 +152,10 @@ def moved(rows: DataFrame, unseen: DataFrame | None = None) -> Linked:
     )  # fmt: skip
     if found["waiting"]:
         edges = kept(edges.unionByName(_standing(paired.where(arrived_alone), rows)))
-    return Linked(_with_roots(rows, _roots(edges)), found["orphans"])
+    rooted = _with_roots(rows, _roots(edges))
+    if found["waiting"] and _forks(edges):
+        rooted = _in_lines(rooted, _above(edges))
+    return Linked(rooted, found["orphans"])
 
 
 def _times(old: str, new: str) -> Column:
@@ -198,4 +210,43 @@ def _with_roots(rows: DataFrame, roots: DataFrame) -> DataFrame:
         F.coalesce("root_key", "_key").alias("_root_key"),
         F.coalesce("root_life", "_life").alias("_root_life"),
         F.coalesce("depth", F.lit(0)).alias("_depth"),
+        F.coalesce(_line("root_key", "root_life"), _line("_key", "_life")).alias("_line"),
+        F.lit(True).alias("_own"),
     )
+
+
+def _forks(edges: DataFrame) -> bool:
+    """Whether a life goes on in two: both are of moves whose first half is still out."""
+    children = edges.groupBy("parent_key", "parent_life").agg(F.count("*").alias("children"))
+    return not children.where("children > 1").isEmpty()
+
+
+def _in_lines(rows: DataFrame, above: DataFrame) -> DataFrame:
+    """The rows of each life with copies, not `_own`, of those of all the lives it came from.
+
+    The sides of a fork have the values before it in common, and none of each other's.
+    """
+    of_life = (F.col("_key") == F.col("far_key")) & (F.col("_life") == F.col("far_life"))
+    plain = rows.drop("_line", "_own")
+    own = plain.select("*", _line("_key", "_life").alias("_line"), F.lit(True).alias("_own"))
+    copies = plain.join(F.broadcast(above), of_life).select(
+        *plain.columns, _line("child_key", "child_life").alias("_line"), F.lit(False).alias("_own")
+    )
+    return own.unionByName(copies)
+
+
+def _above(edges: DataFrame) -> DataFrame:
+    """`child_key, child_life, far_key, far_life`: each life with all that it came from."""
+    found = edges.toDF("child_key", "child_life", "far_key", "far_life")
+    while True:
+        further = found.toDF("via_key", "via_life", "far_key", "far_life")
+        at = (F.col("f.far_key") == F.col("via_key")) & (F.col("f.far_life") == F.col("via_life"))
+        reached = (
+            found.alias("f")
+            .join(further.alias("g"), at)
+            .select("child_key", "child_life", "g.far_key", "g.far_life")
+        )
+        new = kept(kept(reached.distinct()).join(found, found.columns, "left_anti"))
+        if new.isEmpty():
+            return found
+        found = found.unionByName(new)

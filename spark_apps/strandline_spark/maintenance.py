@@ -12,13 +12,9 @@ from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline.upkeep import Upkeep
-from strandline_spark import delta, forget
+from strandline_spark import delta, forget, noted
 from strandline_spark.compaction import prepare, side_by_side
-from strandline_spark.control import Told
-from strandline_spark.table import TableRun
 from strandline_spark.tidy import added, tidied
-
-_NOTHING_TOLD = Told(0, {}, (), ())
 
 
 def maintain(spark: SparkSession, manifest: Manifest) -> Receipt:
@@ -49,31 +45,29 @@ class _Tended:
 
     def receipt(self) -> TableReceipt:
         """Retention first, so that the rest sees its files."""
-        run = TableRun(self.spark, self.manifest, self.cut, _NOTHING_TOLD, False, False)
-        lake, table = run.lake, self.cut.table
+        lake, table = SourceLake(self.manifest.lake, self.manifest.source), self.cut.table
         history = lake.history(table)
         if not delta.exists(self.spark, history):
             return TableReceipt(table, self.cut.topic, Counts())
-        did = self._forget(run)
+        did = self._forget()
         published = self.upkeep.published.get(table)
         did = added(did, tidied(self.spark, history, self.upkeep, published))
         for path in (lake.changes(table), lake.deleted_keys(table), lake.moves(table)):
             did = added(did, tidied(self.spark, path, self.upkeep))
-        totals = run.before().receipt.counts
         return TableReceipt(
             table=table,
             topic=self.cut.topic,
-            counts=Counts(history_rows=totals.history_rows, current_rows=totals.current_rows),
+            counts=Counts(**noted.last(self.spark, lake, self.cut).totals),
             history_version=delta.version(self.spark, history),
             did=did,
         )
 
-    def _forget(self, run: TableRun) -> dict[str, int]:
-        did = {}
+    def _forget(self) -> dict[str, int]:
+        did, of = {}, (self.spark, self.manifest, self.cut)
         if self.upkeep.history:
-            did[forget.VERSIONS] = forget.versions(run, self.upkeep.history)
+            did[forget.VERSIONS] = forget.versions(*of, self.upkeep.history)
         if self.upkeep.changes:
-            did["changes forgotten"] = forget.changes(run, self.upkeep.changes)
+            did["changes forgotten"] = forget.changes(*of, self.upkeep.changes)
         return did
 
 

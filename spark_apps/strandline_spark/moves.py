@@ -8,17 +8,25 @@ from strandline_spark.changes import quoted
 from strandline_spark.distinct import major
 
 
-def halves(changes: DataFrame, run: int) -> DataFrame:
-    """`_link, _old, _new`: the moves of which a half arrived in this run."""
+def judged(changes: DataFrame, run: int) -> DataFrame:
+    """`_link, _old, _new, _keys`: what the places are at which a half of a move came in this run.
+
+    `_old` and `_new` are NULL where more came to a place than one pair: it is no move, whatever it
+    looked like before. `_keys` are all that have a half there.
+    """
     rows = changes.where(F.col("_op").isin(Op.DELETE.value, Op.CREATE.value))
+    rows = rows.where(F.col("_link") != "")  # flattened rows have no place
     new = rows.where(F.col("_run") == run)
     first = new.agg(F.min("_seq")).first()[0]
     if first is None:
-        return new.selectExpr("_link", "_key AS _old", "_key AS _new").limit(0)
+        none = F.array().cast("array<string>")
+        nothing = new.select("_link", F.col("_key").alias("_old"), F.col("_key").alias("_new"))
+        return nothing.withColumn("_keys", none).limit(0)
     # Halves lie at one position: files older than the batch are skipped by their statistics.
     near = rows.where(major(F.col("_seq")) >= major(F.lit(first)))
     links = new.select("_link").distinct()
     deletes, creates = (F.col("_op") == op.value for op in (Op.DELETE, Op.CREATE))
+    pair = (F.col("left") == 1) & (F.col("came") == 1)
     return (
         near.join(links, "_link", "left_semi")
         .select("_link", "_op", "_key", "_identity")
@@ -27,12 +35,26 @@ def halves(changes: DataFrame, run: int) -> DataFrame:
         .agg(
             F.count_if(deletes).alias("left"),
             F.count_if(creates).alias("came"),
-            F.max(F.when(deletes, F.col("_key"))).alias("_old"),
-            F.max(F.when(creates, F.col("_key"))).alias("_new"),
+            F.max(F.when(deletes, F.col("_key"))).alias("gone"),
+            F.max(F.when(creates, F.col("_key"))).alias("new"),
+            F.collect_set("_key").alias("_keys"),
         )
-        .where((F.col("left") == 1) & (F.col("came") == 1) & (F.col("_old") != F.col("_new")))
-        .select("_link", "_old", "_new")
+        .where(
+            (F.col("left") > 0) & (F.col("came") > 0) & (~pair | (F.col("gone") != F.col("new")))
+        )
+        .select(
+            "_link",
+            F.when(pair, F.col("gone")).alias("_old"),
+            F.when(pair, F.col("new")).alias("_new"),
+            "_keys",
+        )
     )
+
+
+def halves(on_record: DataFrame) -> DataFrame:
+    """`_link, _old, _new`: the moves, of all that was ever judged."""
+    crowded = on_record.where(F.col("_old").isNull()).select("_link")
+    return on_record.join(crowded, "_link", "left_anti")
 
 
 def announced(changes: DataFrame, moves: DataFrame) -> DataFrame:

@@ -17,19 +17,16 @@ from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline.reconciliation import Reconciliation
 from strandline.version import COLUMNS, INTERNAL_COLUMNS
-from strandline_spark import delta
+from strandline_spark import delta, noted
 from strandline_spark.changes import quoted
 from strandline_spark.compaction import prepare, side_by_side
-from strandline_spark.control import Told
 from strandline_spark.memory import kept
-from strandline_spark.table import TableRun
 
 DIFFERENCES = (
     "table STRING, key STRING, kind STRING, columns ARRAY<STRING>, changed_since BOOLEAN, "
     "as_of TIMESTAMP, run INT"
 )
 _META = frozenset(name for name, _ in (*COLUMNS, *INTERNAL_COLUMNS))
-_NOTHING_TOLD = Told(0, {}, (), ())
 
 
 def reconcile(spark: SparkSession, manifest: Manifest) -> Receipt:
@@ -70,12 +67,10 @@ def _compared(spark: SparkSession, manifest: Manifest, cut: TableCut) -> TableRe
     )  # fmt: skip
     application = f"{delta.APPLICATION}/{cut.table}"
     delta.append(settled, lake.differences, manifest.number, application)
-    run = TableRun(spark, manifest, cut, _NOTHING_TOLD, refused=False, small=False)
-    totals = run.before().receipt.counts
     return TableReceipt(
         table=cut.table,
         topic=cut.topic,
-        counts=Counts(history_rows=totals.history_rows, current_rows=totals.current_rows),
+        counts=Counts(**noted.last(spark, lake, cut).totals),
         history_version=delta.version(spark, lake.history(cut.table)),
         did=did,
     )

@@ -11,6 +11,7 @@ from strandline.change import Op
 from strandline_spark.distinct import major
 from strandline_spark.image import IMAGE, place_of, without
 from strandline_spark.memory import kept
+from strandline_spark.windows import of_key
 
 _ROWS = f"array<{IMAGE}>"
 
@@ -56,7 +57,8 @@ def _suspects(everything: DataFrame) -> DataFrame:
 
 def _rows(everything: DataFrame) -> DataFrame:
     change = (F.col("_op") != Op.TOMBSTONE.value) & (F.col("_kind") != "fence")
-    rows = everything.where(change & ~F.col("_numbered"))
+    # A flattened row has no place to share: its identity says it all.
+    rows = everything.where(change & ~F.col("_numbered") & (F.col("_link") != ""))
     return rows.withColumn("_major", major(F.col("_seq")))
 
 
@@ -64,7 +66,7 @@ def _genuine(everything: DataFrame, suspects: DataFrame, *, shifts: bool) -> Dat
     """The coordinates of what looks like a second delivery and is none."""
     partition = Window.partitionBy("_topic_id", "_partition").orderBy("_offset")
     earlier = partition.rowsBetween(Window.unboundedPreceding, -1)
-    same = Window.partitionBy("_key", "_identity", "_topic_id", "_partition").orderBy("_offset")
+    same = of_key("_identity", "_topic_id", "_partition").orderBy("_offset")
     counted = _rows(everything).withColumns(
         {
             "_high": F.max("_major").over(earlier),

@@ -15,12 +15,13 @@ from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.rebuild import Rebuild
 from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline_spark import comparison, control, delta, files, landing, swap
+from strandline_spark import changes, comparison, control, delta, files, landing, noted, swap
 from strandline_spark.compaction import SETTINGS, is_small, prepare, session, side_by_side
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.control import Told
+from strandline_spark.noted import Noted
 from strandline_spark.swap import Stores
-from strandline_spark.table import Noted, TableRun
+from strandline_spark.table import TableRun
 
 
 def replay(spark: SparkSession, manifest: Manifest) -> Receipt:
@@ -83,9 +84,9 @@ class _Replay:
         lake = SourceLake(self.manifest.lake, self.manifest.source)
         history = lake.history(table)
         if delta.applied(spark, history) >= number:
-            noted = Noted.from_text(delta.metadata(spark, history, number))
-            assert noted is not None  # noqa: S101 - this release wrote it
-            return replace(noted.receipt, history_version=delta.version(spark, history))
+            done = noted.of_run(spark, history, number)
+            assert done is not None  # noqa: S101 - this release wrote it
+            return replace(done.receipt, history_version=delta.version(spark, history))
         self._refuse_loss(lake)
         shadow = _Shadow(spark, self.manifest, self.cut, self.told, False, is_small(self.cut))
         built = shadow.compact()
@@ -100,15 +101,11 @@ class _Replay:
             built, did=found, changed=False, history_version=delta.version(spark, history)
         )
         if not order.swap:
-            totals = TableRun(spark, self.manifest, self.cut, self.told, False, False).before()
-            counts = Counts(
-                history_rows=totals.receipt.counts.history_rows,
-                current_rows=totals.receipt.counts.current_rows,
-            )
+            counts = Counts(**noted.last(spark, lake, self.cut).totals)
             return replace(receipt, counts=counts)
         receipt = replace(receipt, changed=True, did={**found, **before})
-        noted = Noted(receipt, shadow.before().kinds)
-        swap.stores(Stores.of(spark, shadow.lake, table), lake, table, number, noted.text())
+        note = Noted(receipt, noted.last(spark, shadow.lake, self.cut).kinds).text()
+        swap.stores(Stores.of(spark, shadow.lake, table), lake, table, number, note)
         return replace(receipt, history_version=delta.version(spark, history))
 
     def _refuse_loss(self, lake: SourceLake) -> None:
@@ -121,8 +118,8 @@ class _Replay:
             F.col("partition").alias("_partition"),
             F.col("offset").alias("_offset"),
         )
-        changes = delta.read(spark, lake.changes(self.cut.table))
-        missing = changes.join(landed, landed.columns, "left_anti").count()
+        stored = delta.read(spark, lake.changes(self.cut.table))
+        missing = stored.join(landed, landed.columns, "left_anti").count()
         if missing:
             raise Terminal(
                 f"{self.cut.topic}: {missing} changes of the table are of records that landing no "
@@ -135,33 +132,31 @@ def _undone(spark: SparkSession, manifest: Manifest, cut: TableCut, of: int) -> 
     lake = SourceLake(manifest.lake, manifest.source)
     history = lake.history(cut.table)
     if delta.applied(spark, history) >= manifest.number:
-        noted = Noted.from_text(delta.metadata(spark, history, manifest.number))
+        done = noted.of_run(spark, history, manifest.number)
     else:
-        noted = _taken_back(spark, manifest, cut, of)
-    assert noted is not None  # noqa: S101 - this release wrote it
-    return replace(noted.receipt, history_version=delta.version(spark, history))
+        done = _taken_back(spark, manifest, cut, of)
+    assert done is not None  # noqa: S101 - this release wrote it
+    return replace(done.receipt, history_version=delta.version(spark, history))
 
 
 def _taken_back(spark: SparkSession, manifest: Manifest, cut: TableCut, of: int) -> Noted:
     lake = SourceLake(manifest.lake, manifest.source)
     history = lake.history(cut.table)
-    swapped = Noted.from_text(delta.metadata(spark, history, of))
+    swapped = noted.of_run(spark, history, of)
     versions = swapped.receipt.did if swapped else {}
     if "history" not in versions:
         raise Terminal(f"{cut.topic}: run {of} has not swapped this table")
     before = Stores.at(spark, lake, cut.table, versions)
-    found = before.history.agg(F.count("*").alias("all"), F.count_if("_is_current").alias("open"))
-    totals = found.first()
     receipt = TableReceipt(
         cut.table,
         cut.topic,
-        Counts(history_rows=totals["all"], current_rows=totals["open"]),
+        noted.totals(before.history),
         changed=True,
         did=versions,
     )
-    noted = Noted(receipt, swap.kinds(before.changes))
-    swap.stores(before, lake, cut.table, manifest.number, noted.text())
-    return noted
+    back = Noted(receipt, changes.kinds(before.changes))
+    swap.stores(before, lake, cut.table, manifest.number, back.text())
+    return back
 
 
 def _since(began: float) -> float:

@@ -11,12 +11,9 @@ from pyspark.sql import SparkSession
 
 from strandline_spark import delta, files
 from strandline_spark.compaction import configure
+from strandline_spark.tidy import VACUUM
 
 _NUMBERED = re.compile(r"(\d{20})\.")
-_SETTINGS = {
-    "spark.databricks.delta.retentionDurationCheck.enabled": "false",
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",
-}
 
 
 def scrubbed(spark: SparkSession, path: str, *, shared: bool = False) -> None:
@@ -27,7 +24,7 @@ def scrubbed(spark: SparkSession, path: str, *, shared: bool = False) -> None:
     """
     if not delta.exists(spark, path):
         return
-    configure(spark, _SETTINGS)
+    configure(spark, VACUUM)
     place = path.replace("`", "``")
     if shared:
         spark.sql(f"VACUUM delta.`{place}` LITE RETAIN 0 HOURS")

@@ -4,7 +4,7 @@ Schemas are metadata, read on the driver: embedded ones first, then the table's 
 source's schema history, then what the values themselves show.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
@@ -15,7 +15,7 @@ from strandline.connectors import Connector
 from strandline.rules import TableRules
 from strandline.types import ColumnType, from_connect
 from strandline_spark import inference
-from strandline_spark.documents import SchemaPair
+from strandline_spark.documents import SchemaPair, key_document, row_document
 
 Types = Mapping[str, ColumnType]
 
@@ -71,14 +71,15 @@ def shape(
     embedded = {name for types in rows.values() for name in types}
     inferred: set[str] = set()
     if bare:
-        shown, shown_key, scope = _shown(records.where(F.col("schema_id").isin(*bare)))
-        declared = known.declared(scope)
-        inferred = shown.keys() - declared.keys()
+        without = records.where(F.col("schema_id").isin(*bare))
+        declared = known.declared(_scope_of(without) if known.tables else None)
+        shown = _shown(without, bare.values(), declared)
+        inferred = set(shown.row)
         for number, pair in bare.items():
             if pair.key is None:
-                keys[number] = {name: declared.get(name, of) for name, of in shown_key.items()}
+                keys[number] = shown.key
             if pair.value is None:
-                rows[number] = declared | {name: shown[name] for name in sorted(inferred)}
+                rows[number] = declared | {name: shown.row[name] for name in sorted(inferred)}
     columns = _by_column(rows, inferred - embedded)
     targets = {name: _target(name, types, known) for name, types in columns.items()}
     defaults = {number: _defaults(pair) for number, pair in schemas.items() if pair.value}
@@ -140,24 +141,40 @@ def _types(
     }
 
 
-def _shown(
-    records: DataFrame,
-) -> tuple[dict[str, ColumnType], dict[str, ColumnType], str | None]:
-    """What the values of records without schema show: columns, key columns, physical table."""
-    payload = F.col("value_payload")
-    row = F.when(F.col("marked"), payload).otherwise(F.get_json_object(payload, "$.after"))
-    keys = F.when(F.col("key_schema").isNull(), F.col("key_payload"))
-    found = inference.shown(
-        records, {"row": F.when(F.col("value_schema").isNull(), row), "key": keys}
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What values say: the columns that nobody declared, and the columns of the key in order."""
+
+    row: Types
+    key: Types
+
+
+def _shown(records: DataFrame, pairs: Collection[SchemaPair], declared: Types) -> _Shown:
+    """Looks at values only where names alone leave something open: that reads every document."""
+    names = {
+        name
+        for pair in pairs
+        for name in pair.row_names - declared.keys()
+        if not name.startswith(flattened.PREFIX)
+    }
+    key = next((pair.key_names for pair in pairs if pair.key_names), ())
+    open_ones = {"row": bool(names), "key": any(name not in declared for name in key)}
+    documents = {"row": row_document(), "key": key_document()}
+    wanted = {of: document for of, document in documents.items() if open_ones[of]}
+    found = inference.shown(records, wanted) if wanted else {}
+    types = {**found.get("key", {}), **declared}
+    return _Shown(
+        row={name: of for name, of in found.get("row", {}).items() if name in names},
+        key={name: types[name] for name in key if name in types},
     )
-    columns = {n: of for n, of in found["row"].items() if not n.startswith(flattened.PREFIX)}
-    first = records.agg(
-        F.first(F.when(F.col("value_schema").isNull(), _scope(payload)), ignorenulls=True),
-        F.first(F.json_object_keys(keys), ignorenulls=True),
-    ).first()
-    # A key's columns have an order, which is that of its document.
-    named = {name: found["key"][name] for name in first[1] or () if name in found["key"]}
-    return columns, named, first[0]
+
+
+def _scope_of(records: DataFrame) -> str | None:
+    """The physical table of records without schema, as one of them names it."""
+    scope = _scope(F.col("value_payload")).alias("scope")
+    named = records.where(F.col("value_schema").isNull()).select(scope)
+    found = named.where(F.col("scope").isNotNull()).first()
+    return None if found is None else found["scope"]
 
 
 def _scope(payload: Column) -> Column:

@@ -14,6 +14,8 @@ from strandline_spark.link import by_key, earlier
 from strandline_spark.memory import kept
 
 _IMAGES = [op.value for op in IMAGES]
+_PLACE = ("_key", "_topic_id", "_partition", "_offset")
+_IMAGED = ("_before", "_told", "_after")
 _ROW = f"struct<image: {IMAGE}, seq: string, took_over: boolean>"
 
 
@@ -25,13 +27,16 @@ def marked(rows: DataFrame) -> DataFrame:
     return rows.withColumn("_shifts", after)
 
 
-def in_turn(rows: DataFrame, *, full_before: bool) -> DataFrame:
+def in_turn(rows: DataFrame, deliveries: DataFrame, *, full_before: bool) -> DataFrame:
     """Rows with each delete put where the row after it begins; expects `_fence` and `_shifts`.
 
-    `_unseen` marks those that delete a row which was never seen: they end nothing (A2).
+    The images of the rows are in their `deliveries`. `_unseen` marks those that delete a row which
+    was never seen: they end nothing (A2).
     """
-    keys = rows.where("_shifts").select("_key").distinct()
-    turned = _turned(rows.join(keys, "_key", "left_semi"), full_before=full_before)
+    keys = kept(rows.where("_shifts").select("_key").distinct())
+    images = kept(deliveries.join(F.broadcast(keys), "_key", "left_semi").select(*_PLACE, *_IMAGED))
+    shifting = rows.join(F.broadcast(keys), "_key", "left_semi").join(images, [*_PLACE], "left")
+    turned = _turned(shifting, full_before=full_before)
     found = kept(turned)
     return (
         rows.join(F.broadcast(found), ["_key", "_seq"], "left")

@@ -45,11 +45,6 @@ class Stores:
         return Stores(**found)
 
 
-def kinds(stored: DataFrame) -> frozenset[str]:
-    """The rare kinds of changes among these, as a run notes them."""
-    return changes.kinds(stored) - {"row"}
-
-
 def stores(new: Stores, lake: SourceLake, table: str, run: int, note: str) -> None:
     """Replaces the stores of a table; `note` goes with the commit of its history."""
     spark, paths = new.history.sparkSession, _paths(lake, table)

@@ -1,8 +1,7 @@
 """One table of a run: the stages in their order, from landed bytes to the commit of its history."""
 
-import json
 import time
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
@@ -22,6 +21,8 @@ from strandline_spark import (
     intake,
     landing,
     moves,
+    noted,
+    observed,
     verdict,
 )
 from strandline_spark.connectors import CONNECTORS, Connector
@@ -33,6 +34,7 @@ from strandline_spark.fold import Columns
 from strandline_spark.heads import Standing, Touched
 from strandline_spark.intake import Shared
 from strandline_spark.memory import kept
+from strandline_spark.noted import Noted
 from strandline_spark.shape import Known, shape
 
 
@@ -73,7 +75,7 @@ class Deliveries:
     """What versions follow from: the table's row changes, and `new`, those of this run.
 
     `fences` and `moves` are None where there are none; `kinds` are the rare kinds of changes that
-    the table has had (`changes.kinds`).
+    the table has had (`changes.kinds`); `crowded` are keys that look moved no more.
     """
 
     rows: DataFrame
@@ -81,35 +83,12 @@ class Deliveries:
     fences: DataFrame | None
     moves: DataFrame | None
     kinds: frozenset[str]
+    crowded: DataFrame | None = None
 
     @property
     def flying(self) -> bool:
         """Whether some stood in a transaction that was open at the connector's start."""
         return changes.IN_FLIGHT in self.kinds
-
-
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """What a run leaves with its commit of the history, for the next one to go on from.
-
-    `kinds` are the rare kinds of changes that the table has ever had (`changes.kinds`).
-    """
-
-    receipt: TableReceipt
-    kinds: frozenset[str]
-
-    def text(self) -> str:
-        """As JSON."""
-        return json.dumps({"receipt": asdict(self.receipt), "kinds": sorted(self.kinds)})
-
-    @staticmethod
-    def from_text(text: str) -> "Noted | None":
-        """What `text` wrote; None where it was written by a release that noted less."""
-        told = json.loads(text)
-        if "kinds" not in told:
-            return None
-        counts = Counts(**told["receipt"].pop("counts"))
-        return Noted(TableReceipt(counts=counts, **told["receipt"]), frozenset(told["kinds"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +125,8 @@ class TableRun:
         history = self.lake.history(self.cut.table)
         applied = delta.applied(self.spark, history)
         if applied >= self.run:
-            noted = Noted.from_text(delta.metadata(self.spark, history, self.run)) or self.before()
-            return self._versioned(noted.receipt)
+            mine = noted.of_run(self.spark, history, self.run) or self._before()
+            return self._versioned(mine.receipt)
         batch = self._decode() if self.cut.ranges else NOTHING
         tally = batch.tally
         receipt = TableReceipt(
@@ -161,9 +140,8 @@ class TableRun:
         if sweeps is not None or tally.changes + tally.fences + tally.tombstones:
             receipt = self._fold(batch, sweeps, applied, receipt)
         elif applied >= 0:
-            counts = self.before().receipt.counts
-            receipt = _with_totals(receipt, counts.history_rows, counts.current_rows)
-            receipt = self._versioned(receipt)
+            counts = replace(receipt.counts, **self._before().totals)
+            receipt = self._versioned(replace(receipt, counts=counts))
         return replace(receipt, seconds=round(time.monotonic() - began, 3))
 
     # ------------------------------------------------------------------ decode
@@ -191,13 +169,15 @@ class TableRun:
         decoded = Decoder(of, self.connector, self.cut.rules, self.run).decode(parsed, flat)
         if self.small:
             decoded = kept(decoded)
-        stored = delta.applied(self.spark, path) >= self.run
-        if stored:
-            tally = Tally(**decoded.agg(*_tallied()).first().asDict())
-        else:
+        counted = None
+        if delta.applied(self.spark, path) < self.run:
             seen = Observation(f"decode {self.cut.table}")
             changes.store(decoded.observe(seen, *_tallied()), path, of.names, self.run)
-            tally = Tally(**seen.get)
+            counted = observed.told(self.spark, seen)
+        stored = counted is None  # by an attempt before this one, or by another process
+        if stored:
+            counted = decoded.agg(*_tallied()).first().asDict()
+        tally = Tally(**counted)
         if tally.quarantined:
             self._quarantine(decoded)
         if stored or not self.small:
@@ -247,40 +227,53 @@ class TableRun:
     def _fold(
         self, batch: Batch, sweeps: DataFrame | None, applied: int, receipt: TableReceipt
     ) -> TableReceipt:
-        before = self.before() if applied >= 0 else None
+        before = self._before() if applied >= 0 else None
         known = self._deliveries(self._every(batch, applied), batch, sweeps, before)
         context = self._context(known, batch.tally)
         if before is None:
-            keys, gone = None, (0, 0)
+            keys = None
             derived = derive(known.rows, context, moves=known.moves is not None)
         else:
             standing = self.standing(known, batch.tally, swept=sweeps is not None)
             keys = heads.touched(known.new, standing)
-            gone = heads.replaced(keys, standing)
             derived = self._derived(known, keys, standing, context)
         try:
-            versions = kept(derived.versions)  # a merge reads them twice
-            written = audit.well_formed(versions, self.cut.topic)
             counts = self._counts(receipt.counts, batch.tally, derived, known.fences)
-            audit.conserved(counts, self.cut.topic)
-            if written.heads < (derived.keys if keys is None else keys.count):
-                delta.append(derived.unseen, self.lake.deleted_keys(self.cut.table), self.run)
-            old = Counts() if before is None else before.receipt.counts
-            receipt = replace(
-                receipt,
-                counts=replace(
-                    counts,
-                    rows_written=written.rows,
-                    history_rows=old.history_rows - gone[0] + written.rows,
-                    current_rows=old.current_rows - gone[1] + written.live,
-                ),
-                changed=True,
-                orphaned_moves=derived.orphans,
-            )
-            self._apply(versions, keys, Noted(receipt, known.kinds))
+            receipt = replace(receipt, counts=counts, changed=True, orphaned_moves=derived.orphans)
+            receipt = self._written(receipt, derived, keys, before, known.kinds)
         finally:
             derived.release()
         return self._versioned(receipt)
+
+    def _written(
+        self,
+        receipt: TableReceipt,
+        derived: Derived,
+        keys: Touched | None,
+        before: Noted | None,
+        kinds: frozenset[str],
+    ) -> TableReceipt:
+        """Commits the versions, or the run's mark alone where they are what stands already."""
+        audit.conserved(receipt.counts, self.cut.topic)
+        versions, new = audit.audited(derived.versions, self.cut.topic)
+        gone = Counts() if keys is None else noted.totals(keys.old)
+        repeated = not receipt.counts.changes and new.rows == gone.history_rows
+        if keys is not None and repeated and heads.same(versions, keys.old):
+            receipt = replace(receipt, changed=False)
+            versions, keys = versions.limit(0), keys.none()
+            new, gone = audit.NOTHING, Counts()
+        elif new.heads < (derived.keys if keys is None else keys.count):
+            delta.append(derived.unseen, self.lake.deleted_keys(self.cut.table), self.run)
+        old = Counts() if before is None else before.receipt.counts
+        counts = replace(
+            receipt.counts,
+            rows_written=new.rows,
+            history_rows=old.history_rows - gone.history_rows + new.rows,
+            current_rows=old.current_rows - gone.current_rows + new.live,
+        )
+        receipt = replace(receipt, counts=counts)
+        self._apply(versions, keys, Noted(receipt, kinds))
+        return receipt
 
     def _deliveries(
         self, every: DataFrame, batch: Batch, sweeps: DataFrame | None, before: Noted | None
@@ -301,12 +294,16 @@ class TableRun:
         rows = every.where(F.col("_kind") != "fence")
         new = new.where((F.col("_kind") != "fence") & (F.col("_run") == self.run))
         moving = few.where(F.col("_kind") == "move") if "move" in kinds else None
-        inferred = self._inferred_moves(rows) if self.connector.rules.infers_moves else None
-        if inferred is not None:
-            rows, new = moves.announced(rows, inferred), moves.announced(new, inferred)
-            moving = rows.where(F.col("_kind") == "move")
+        crowded = None
+        if self.connector.rules.infers_moves:
+            crowded = self._judged_moves(rows)
+            path = self.lake.moves(self.cut.table)
+            if delta.exists(self.spark, path):
+                inferred = moves.halves(delta.read(self.spark, path))
+                rows, new = moves.announced(rows, inferred), moves.announced(new, inferred)
+                moving = rows.where(F.col("_kind") == "move")
         cuts = distinct_fences(few) if "fence" in kinds else None
-        return Deliveries(rows, new, cuts, moving, kinds)
+        return Deliveries(rows, new, cuts, moving, kinds, crowded)
 
     def _context(self, known: Deliveries, tally: Tally) -> Context:
         return Context(
@@ -345,32 +342,49 @@ class TableRun:
         json = changes.business_columns(every)
         return Columns(json, self.cut.rules.tracked(tuple(json)))
 
-    def _inferred_moves(self, rows: DataFrame) -> DataFrame | None:
-        """The key moves that no header announced, this run's put on record; None without any."""
-        path = self.lake.moves(self.cut.table)
-        found = kept(moves.halves(rows, self.run))
-        if not found.isEmpty():
-            delta.append(found, path, self.run)
-        return delta.read(self.spark, path) if delta.exists(self.spark, path) else None
+    def _judged_moves(self, rows: DataFrame) -> DataFrame | None:
+        """Puts on record which key moves this run shows that no header announced.
+
+        Keys at places that turn out to be no moves: what was made of them may be wrong.
+        """
+        found = kept(moves.judged(rows, self.run))
+        if found.isEmpty():
+            return None
+        delta.append(found.drop("_keys"), self.lake.moves(self.cut.table), self.run)
+        return found.where(F.col("_old").isNull()).select(F.explode("_keys").alias("_key"))
 
     def standing(self, known: Deliveries, tally: Tally, *, swept: bool) -> Standing:
         """What the run finds: the history, and what of it the run may touch."""
         history = delta.read(self.spark, self.lake.history(self.cut.table))
         deleted = self.lake.deleted_keys(self.cut.table)
         late = delta.exists(self.spark, deleted)
-        fresh = None
-        if known.fences is not None and (tally.fences or swept):
-            fresh = known.fences.where(F.col("_first_run") == self.run)
-        again = known.flying and (tally.in_flight or tally.reads)
+        again = known.flying and bool(tally.in_flight or tally.reads)
+        fresh = self._fresh(known.fences, again=again, come=swept or bool(tally.fences))
         return Standing(
             history=history,
             heads=heads.heads(history, known.new, fresh),
             deleted_keys=delta.read(self.spark, deleted) if late else None,
             moves=known.moves,
             new_fences=fresh,
-            unsettled=known.rows.where("_in_flight").select("_key") if again else None,
+            unsettled=self._unsettled(known, history, again=again),
             shifts=self.connector.rules.shifts,
         )
+
+    @staticmethod
+    def _unsettled(known: Deliveries, history: DataFrame, *, again: bool) -> DataFrame | None:
+        parts = [heads.unsettled(known.rows, history, known.fences)] if again else []
+        parts += [known.crowded] if known.crowded is not None else []
+        return reduce(DataFrame.unionByName, parts) if parts else None
+
+    def _fresh(self, cuts: DataFrame | None, *, again: bool, come: bool) -> DataFrame | None:
+        """The fences that may stand where none stood before; None where there is none.
+
+        `come`: some are of this run; `again`: those in flight may have stood elsewhere.
+        """
+        if cuts is None or not (come or (again and not cuts.where("_in_flight").isEmpty())):
+            return None
+        moved = F.col("_in_flight") if again else F.lit(False)
+        return cuts.where((F.col("_first_run") == self.run) | moved)
 
     def _derived(
         self, known: Deliveries, keys: Touched, standing: Standing, context: Context
@@ -403,36 +417,21 @@ class TableRun:
 
     # ------------------------------------------------------------------ apply
 
-    def _apply(self, versions: DataFrame, keys: Touched | None, noted: Noted) -> None:
+    def _apply(self, versions: DataFrame, keys: Touched | None, note: Noted) -> None:
         path = self.lake.history(self.cut.table)
         apply.widen(versions, path)
-        with delta.fenced(self.spark, self.run, noted.text()):
+        with delta.fenced(self.spark, self.run, note.text()):
             if keys is None:
                 apply.append(versions, path)
             else:
                 apply.replace(versions, keys, path)
 
-    def before(self) -> Noted:
-        """What the last run noted of the table; found out anew where the log has lost it."""
-        path = self.lake.history(self.cut.table)
-        last = next(delta.texts(self.spark, path), None)
-        noted = None if last is None else Noted.from_text(last[1])
-        if noted is not None:
-            return noted
-        rows = F.count("*").alias("all"), F.count_if("_is_current").alias("open")
-        found = delta.read(self.spark, path).agg(*rows).first()
-        receipt = TableReceipt(self.cut.table, self.cut.topic, Counts())
-        kinds = changes.kinds(delta.read(self.spark, self.lake.changes(self.cut.table)))
-        return Noted(_with_totals(receipt, found["all"], found["open"]), kinds - {"row"})
+    def _before(self) -> Noted:
+        return noted.last(self.spark, self.lake, self.cut)
 
     def _versioned(self, receipt: TableReceipt) -> TableReceipt:
         path = self.lake.history(self.cut.table)
         return replace(receipt, history_version=delta.version(self.spark, path))
-
-
-def _with_totals(receipt: TableReceipt, rows: int, current: int) -> TableReceipt:
-    counts = replace(receipt.counts, history_rows=rows, current_rows=current)
-    return replace(receipt, counts=counts)
 
 
 def _tallied() -> list[Column]:

@@ -10,8 +10,9 @@ from strandline_spark import delta
 from strandline_spark.compaction import configure
 
 _HOUR = 3600
-_SETTINGS = {
-    # The policy decides how long old versions stay, also below Delta's own week.
+# The settings of a session that vacuums.
+VACUUM = {
+    # Whoever asks decides how long old versions stay, also below Delta's own week.
     "spark.databricks.delta.retentionDurationCheck.enabled": "false",
     # VACUUM lists a table's folders in so many tasks; by default 10,000, a minute for any table.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",
@@ -30,7 +31,7 @@ def tidied(
     if upkeep.vacuum:
         hours = _kept_hours(spark, path, upkeep.keep_hours, published)
         if hours is not None:
-            configure(spark, _SETTINGS)
+            configure(spark, VACUUM)
             DeltaTable.forPath(spark, path).vacuum(hours)
     if not upkeep.optimize:
         return {}

@@ -159,7 +159,9 @@ def _doubtful(cell: Column, of: ColumnType) -> Column | None:
     if of.wire is Wire.JSON or (of.wire is Wire.PLAIN and of.kind is Kind.DECIMAL):
         return cell.rlike(_FRACTION)
     if of.wire in {Wire.PLAIN, Wire.JSON_TEXT} and of.kind is Kind.TEXT:
-        return cell.rlike(_LOOKS_LIKE_A_DOUBLE)
+        # What begins like a word is none, and that is soon told.
+        begins = (cell < ":") | cell.startswith("[") | cell.startswith("{")
+        return begins & cell.rlike(_LOOKS_LIKE_A_DOUBLE)
     return None
 
 
@@ -196,7 +198,9 @@ def _plain(cell: Column, of: ColumnType) -> Column:
     match of.kind:
         case Kind.INT16 | Kind.INT32 | Kind.INT64:
             # try_cast would truncate "1.5" and read " 1 ": only digits are an integer.
-            return _when_matched(spelling.INTEGER, cell, cell.try_cast(of.spark))
+            value = cell.try_cast(of.spark)
+            plain = F.when(value.cast("string") == cell, value)  # soon told, and mostly so
+            return plain.when(_matches(spelling.INTEGER, cell), value)
         case Kind.BOOLEAN:
             return F.when(cell == "true", F.lit(True)).when(cell == "false", F.lit(False))
         case Kind.FLOAT | Kind.DOUBLE:

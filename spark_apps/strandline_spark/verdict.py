@@ -116,8 +116,10 @@ def _key_reason() -> Column:
 
 
 def _bad_header(header: str, column: str, op: str | Column) -> Column:
-    sent = F.exists(F.col("headers"), lambda h: (h["key"] == header) & h["value"].isNotNull())
-    return (F.col("_op") == op) & F.coalesce(sent, F.lit(False)) & F.col(column).isNull()
+    headers = F.col("headers")
+    sent = F.exists(headers, lambda h: (h["key"] == header) & h["value"].isNotNull())
+    sent = F.coalesce(F.array_contains(headers["key"], header) & sent, F.lit(False))
+    return (F.col("_op") == op) & F.col(column).isNull() & sent
 
 
 def _is_control(fields: Sequence[str]) -> Column:

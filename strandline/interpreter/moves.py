@@ -17,8 +17,9 @@ def inferred(changes: Iterable[Change]) -> tuple[Change, ...]:
     result = list(changes)
     halves: dict[str, list[int]] = defaultdict(list)
     for number, change in enumerate(result):
-        if change.op in {Op.DELETE, Op.CREATE} and change.position is not None:
-            halves[change.position.link].append(number)
+        link = "" if change.position is None else change.position.link
+        if change.op in {Op.DELETE, Op.CREATE} and link:  # flattened rows have no place
+            halves[link].append(number)
     for numbers in halves.values():
         found = {result[number].op: number for number in numbers}
         if len(numbers) != len(found) or len(found) != len({Op.DELETE, Op.CREATE}):

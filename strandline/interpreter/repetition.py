@@ -23,7 +23,7 @@ def genuine_repetitions(changes: Collection[Change], *, shifts: bool) -> frozens
 
     `shifts`: a key may be taken over before its row left it, so several rows stand at once.
     """
-    rows = [c for c in changes if c.op is not Op.TOMBSTONE and not c.numbered]
+    rows = [c for c in changes if c.op is not Op.TOMBSTONE and not c.numbered and _link(c)]
     shared = _shared(rows)
     candidates = {place for place in _repeated(rows) if place[0] in shared}
     if not candidates:
@@ -42,8 +42,12 @@ def genuine_repetitions(changes: Collection[Change], *, shifts: bool) -> frozens
 
 def _place(change: Change) -> tuple[object, ...]:
     """What is one change's own where the position is not shared: position and finer fields."""
-    link = change.position.link if change.position is not None else ""
-    return (major_of(change.seq), link)
+    return (major_of(change.seq), _link(change))
+
+
+def _link(change: Change) -> str:
+    """Empty for a flattened row, which has no place to share: its identity says it all."""
+    return "" if change.position is None else change.position.link
 
 
 def _repeated(rows: Iterable[Change]) -> set[tuple[object, ...]]:

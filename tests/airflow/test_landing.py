@@ -5,10 +5,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
+import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from strandline_airflow.kafka import KafkaSegments
 from strandline_airflow.landing import LANDING, LandingZone, Progress
+from strandline_airflow.ledger import ROW_GROUP
 
 from bench import landed
 from examples.embedded_kafka import EmbeddedKafka
@@ -249,6 +251,20 @@ def test_on_a_full_disk_nothing_is_committed_and_the_retry_lands_everything(shop
     assert [row["value"] for row in shop.rows("value")] == [payload]
 
 
+def test_what_a_task_holds_in_memory_is_bounded_by_its_budget_whatever_arrived(shop, record):
+    payload = random.Random(1).randbytes(100_000)  # noqa: S311 - bytes that do not compress
+    shop.broker.replay([record(value=payload, partition=number % 2) for number in range(60)])
+    budget, kept = 500_000, pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(kept)
+    pa.set_memory_pool(pool)
+    try:
+        shop.land(shop.segment(0, 30), shop.segment(0, 30, partition=1), budget=budget)
+    finally:
+        pa.set_memory_pool(kept)
+    assert len(shop.offsets()) == 60
+    assert budget < pool.max_memory() < 4 * budget
+
+
 def test_two_runs_may_create_the_tables_at_once(lake):
     all_at_once(lambda _: LandingZone(lake).ensure(), range(4))
     assert DeltaTable(lake.landing).version() == 0
@@ -263,3 +279,4 @@ def all_at_once(work, items):
 
 def test_the_benchmark_lands_its_records_in_the_same_schema():
     assert landed.LANDING == LANDING
+    assert landed.ROW_GROUP == ROW_GROUP

@@ -18,7 +18,6 @@ from strandline_airflow.dag import source_dags
 from strandline_airflow.publications import Publications
 from strandline_airflow.runs import read_manifest
 from strandline_airflow.tables import write_text
-from strandline_spark.session import local
 from strandline_spark.work import done
 
 from examples.embedded_kafka import EmbeddedKafka
@@ -100,14 +99,6 @@ class Shop:
             f"{row['id']}: {row['name']}" + (f"|{row['_closed_by']}" if row["_closed_by"] else "")
             for row in sorted(rows, key=lambda row: (row["id"], row["_seq_from"]))
         ]
-
-
-@pytest.fixture(scope="session")
-def spark():
-    session = local("strandline tests", spark__sql__adaptive__enabled="false")
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
 
 
 @pytest.fixture(scope="module")

@@ -112,6 +112,33 @@ def test_a_run_that_is_repeated_changes_nothing_and_says_the_same(spark, tmp_pat
     assert [delta.version(spark, path) for path in paths(lake)] == versions
 
 
+def test_a_run_of_nothing_but_second_deliveries_writes_no_version(spark, tmp_path):
+    s = Stream(topic="shop.public.again")
+    s.change("c", 1, 10, name="A")
+    last = [s.change("d", 1, 20), s.tombstone(1), s.change("c", 1, 30, name="B")]
+    s.change("d", 2, 31)
+    batches = [list(s.records)]
+    s.again(*last[:2])
+    batches.append(s.records[len(batches[0]) :])
+    s.again(last[2])
+    s.change("u", 1, 40, name="C")
+    batches.append(s.records[-2:])
+    lake = SourceLake(tmp_path.as_posix(), "shop")
+    capture = CaptureLake(spark, lake, "postgresql", engine.recorded_at(s.records))
+    found = []
+    for (table,) in (receipt.tables for receipt in capture.runs(batches)):
+        files = delta.read(spark, lake.history(s.topic)).inputFiles()
+        found.append((table.changed, table.counts.rows_written, table.counts.duplicates, files))
+    assert [each[:3] for each in found] == [(True, 2, 0), (False, 0, 1), (True, 3, 1)]
+    assert sorted(found[0][3]) == sorted(found[1][3])
+    rows = delta.read(spark, lake.history(s.topic)).orderBy("_seq_from").collect()
+    assert [(row["name"], row["_closed_by"]) for row in rows] == [
+        ("A", "delete"),
+        ("B", "update"),
+        ("C", None),
+    ]
+
+
 def paths(lake):
     table = truncated().topic
     return lake.history(table), lake.changes(table), lake.quarantine

@@ -1,10 +1,20 @@
 """Faults of the lake under a compaction: each has an outcome, and nothing is lost."""
 
+import os
+import resource
+import threading
+from contextlib import contextmanager
+from dataclasses import replace
+
 import pytest
+from delta.exceptions import ConcurrentAppendException
 from events import Stream
-from strandline_spark import delta
+from strandline_airflow.publications import Publications
+from strandline_airflow.runs import read_receipt, write_manifest
+from strandline_spark import apply, changes, compaction, delta
 from strandline_spark.compaction import compact
 from strandline_spark.engine import CaptureLake
+from strandline_spark.work import work_off
 
 from strandline.engine import recorded_at
 from strandline.interpreter import interpret
@@ -86,3 +96,193 @@ def test_a_landing_file_that_cannot_be_read_holds_its_table_only_until_it_is_bac
     assert caught_up.error is None
     assert versions(spark, capture, GOOD) == expected(good.records)
     assert versions(spark, capture, BAD) == expected(bad.records)
+
+
+@pytest.fixture
+def overtake(tmp_path, monkeypatch):
+    """Lets `meddle` happen in the middle of a write: its rows are read only when it is done."""
+
+    def overtake(owner, name, meddle):
+        begun, done = tmp_path / "begun", tmp_path / "done"
+        for pipe in (begun, done):
+            os.mkfifo(pipe)
+        write = getattr(owner, name)
+
+        def overtaken(rows, *others):
+            monkeypatch.undo()
+            threading.Thread(target=meddling, args=(meddle, begun, done), daemon=True).start()
+            write(rows.coalesce(1).mapInArrow(waiting(begun, done), rows.schema), *others)
+
+        monkeypatch.setattr(owner, name, overtaken)
+
+    return overtake
+
+
+def meddling(meddle, begun, done):
+    begun.read_bytes()
+    try:
+        meddle()
+    finally:
+        done.write_bytes(b"done")
+
+
+def waiting(begun, done):
+    """A pass over batches that waits for whoever meddles, the first time that it is made."""
+
+    def passing(batches):
+        if begun.exists():
+            begun.write_bytes(b"now")
+            done.read_bytes()
+            begun.unlink()
+        yield from batches
+
+    return passing
+
+
+def test_a_commit_that_somebody_else_s_overtakes_is_made_anew(spark, capture, overtake):
+    s = stream(GOOD)
+    capture.land(s.records)
+    compact(spark, capture.manifest(1, s.records))
+    news = more(s)
+    capture.land(news)
+    history = capture.lake.history(GOOD)
+    overtake(
+        apply,
+        "replace",
+        lambda: spark.newSession().sql(
+            f"ALTER TABLE delta.`{history}` SET TBLPROPERTIES ('somebody' = 'here')"
+        ),
+    )
+    (table,) = compact(spark, capture.manifest(2, news)).tables
+    assert table.error is None
+    assert versions(spark, capture, GOOD) == expected(s.records)
+
+
+@pytest.mark.parametrize(
+    ("run", "owner", "name"),
+    [(1, changes, "store"), (1, apply, "append"), (2, changes, "store"), (2, apply, "replace")],
+    ids=["first changes", "first history", "more changes", "more history"],
+)
+def test_of_two_processes_with_one_manifest_both_say_what_was_done_once(
+    spark, capture, overtake, run, owner, name
+):
+    s = stream(GOOD)
+    batches = [list(s.records), more(s)]
+    for number, batch in enumerate(batches[:run], 1):
+        capture.land(batch)
+        if number < run:
+            compact(spark, capture.manifest(number, batch))
+    manifest = capture.manifest(run, batches[run - 1])
+    others = []
+    overtake(owner, name, lambda: others.extend(compact(spark, manifest).tables))
+    (mine,) = compact(spark, manifest).tables
+    (other,) = others
+    assert mine.error is None
+    assert mine.counts.changes == len(batches[run - 1])
+    assert replace(mine, seconds=0.0) == replace(other, seconds=0.0)
+    assert versions(spark, capture, GOOD) == expected(s.records if run == 2 else batches[0])
+    stored = delta.read(spark, capture.lake.changes(GOOD)).count()
+    assert stored == sum(map(len, batches[:run]))
+
+
+def test_the_commit_of_a_zombie_is_refused_when_its_successors_have_made_theirs(
+    spark, capture, overtake
+):
+    s = stream(GOOD)
+    first = list(s.records)
+    capture.land(first)
+    manifest = capture.manifest(1, first)
+    news = more(s)
+
+    def succeed():
+        compact(spark, manifest)
+        capture.land(news)
+        compact(spark, capture.manifest(2, news))
+
+    overtake(apply, "append", succeed)
+    (zombie,) = compact(spark, manifest).tables
+    assert (zombie.error, zombie.counts.changes) == (None, len(first))
+    assert versions(spark, capture, GOOD) == expected(s.records)
+
+
+def test_a_table_that_is_overtaken_every_time_is_held_for_the_next_run(spark, capture, monkeypatch):
+    s = stream(GOOD)
+    capture.land(s.records)
+    looks = []
+
+    def refused(*_):
+        looks.append(1)
+        raise ConcurrentAppendException("somebody was faster")
+
+    monkeypatch.setattr(changes, "store", refused)
+    monkeypatch.setattr(compaction, "_LOOKS", 2)
+    (held,) = compact(spark, capture.manifest(1, s.records)).tables
+    assert (held.error, held.transient) == ("somebody was faster", True)
+    assert len(looks) == 2
+
+
+def test_a_task_that_is_cleared_when_its_run_is_published_changes_nothing(spark, capture, tmp_path):
+    s = stream(GOOD)
+    capture.land(s.records)
+    manifest = capture.manifest(1, s.records)
+    receipt = write_manifest(manifest).replace("manifest.json", "receipt.json")
+    (file,) = data_files(tmp_path)
+    repair = gone(file)
+    work_off(spark, manifest, receipt)
+    assert Publications(capture.lake).publish(manifest, read_receipt(manifest))
+    repair()
+    work_off(spark, manifest, receipt)
+    assert read_receipt(manifest).tables[0].error is not None
+    assert not delta.exists(spark, capture.lake.changes(GOOD))
+    (caught_up,) = compact(spark, capture.manifest(2, s.records)).tables
+    assert caught_up.counts.changes == len(s.records)
+
+
+@contextmanager
+def full_disk(spark):
+    """No file that the JVM writes may grow beyond some bytes, as if the disk had no more."""
+    pid = spark._jvm.java.lang.ProcessHandle.current().pid()  # noqa: SLF001 - no other door
+    soft, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (256, hard))
+    try:
+        yield
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_on_a_full_disk_a_table_is_held_and_the_next_run_applies_it(spark, capture):
+    s = stream(GOOD)
+    capture.land(s.records)
+    compact(spark, capture.manifest(1, s.records))
+    before = versions(spark, capture, GOOD)
+    news = more(s)
+    capture.land(news)
+    with full_disk(spark):
+        (held,) = compact(spark, capture.manifest(2, news)).tables
+    assert (held.error is None, held.transient) == (False, True)
+    assert versions(spark, capture, GOOD) == before
+    (caught_up,) = compact(spark, capture.manifest(3, news)).tables
+    assert caught_up.error is None
+    assert versions(spark, capture, GOOD) == expected(s.records)
+
+
+def test_changes_that_another_process_has_stored_meanwhile_are_counted_all_the_same(
+    spark, capture, monkeypatch
+):
+    records = stream(GOOD).records
+    capture.land(records)
+    manifest = capture.manifest(1, records)
+    with monkeypatch.context() as dying:
+        dying.setattr(apply, "append", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            compact(spark, manifest)
+    applied = delta.applied
+    stored = capture.lake.changes(GOOD)
+    monkeypatch.setattr(
+        delta,
+        "applied",
+        lambda spark, path, *of: -1 if path == stored else applied(spark, path, *of),
+    )
+    (table,) = compact(spark, manifest).tables
+    assert (table.counts.changes, table.counts.duplicates) == (5, 0)
+    assert versions(spark, capture, GOOD) == expected(records)

@@ -1,6 +1,8 @@
-"""One Spark session for all tests."""
+"""One Spark session for all tests, whichever of them asks for it first."""
 
 import logging
+import os
+import sys
 
 import pytest
 from strandline_spark.compaction import SETTINGS
@@ -9,12 +11,17 @@ from strandline_spark.session import local
 
 @pytest.fixture(scope="session")
 def spark():
+    # The faults that tests make run in Python workers, which are of the PATH's Python else.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     # A few records per query: planning and a young JVM cost more than the work (examples/spark).
     session = local(
         "strandline tests",
         spark__driver__extraJavaOptions="-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
         "-XX:ReservedCodeCacheSize=512m",
         spark__sql__adaptive__enabled="false",
+        # A machine that was paused for a while has not lost its executor.
+        spark__executor__heartbeatInterval="600s",
+        spark__network__timeout="3600s",
     )
     session.sparkContext.setLogLevel("ERROR")
     logging.getLogger("py4j").setLevel(logging.ERROR)

@@ -1,0 +1,62 @@
+"""What a run leaves with its commit of a history, for the next one to go on from."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from strandline.lake import SourceLake
+from strandline.manifest import TableCut
+from strandline.receipt import Counts, TableReceipt
+from strandline_spark import changes, delta
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """The run's receipt, and the rare kinds of changes that the table has had (`changes.kinds`)."""
+
+    receipt: TableReceipt
+    kinds: frozenset[str]
+
+    @property
+    def totals(self) -> Mapping[str, int]:
+        """How many versions the history has, and how many of them are open, as fields of counts."""
+        counts = self.receipt.counts
+        return {"history_rows": counts.history_rows, "current_rows": counts.current_rows}
+
+    def text(self) -> str:
+        """As JSON."""
+        return json.dumps({"receipt": asdict(self.receipt), "kinds": sorted(self.kinds)})
+
+    @staticmethod
+    def from_text(text: str) -> "Noted | None":
+        """What `text` wrote; None where it was written by a release that noted less."""
+        told = json.loads(text)
+        if "kinds" not in told:
+            return None
+        counts = Counts(**told["receipt"].pop("counts"))
+        return Noted(TableReceipt(counts=counts, **told["receipt"]), frozenset(told["kinds"]))
+
+
+def of_run(spark: SparkSession, history: str, run: int) -> Noted | None:
+    """What a run noted that has committed to the history at the path."""
+    return Noted.from_text(delta.metadata(spark, history, run))
+
+
+def last(spark: SparkSession, lake: SourceLake, cut: TableCut) -> Noted:
+    """What the last run noted of a table; found out anew where the log has lost it."""
+    history = lake.history(cut.table)
+    left = next(delta.texts(spark, history), None)
+    noted = None if left is None else Noted.from_text(left[1])
+    if noted is not None:
+        return noted
+    receipt = TableReceipt(cut.table, cut.topic, totals(delta.read(spark, history)))
+    return Noted(receipt, changes.kinds(delta.read(spark, lake.changes(cut.table))))
+
+
+def totals(versions: DataFrame) -> Counts:
+    """The totals of a history, counted."""
+    found = versions.agg(F.count("*").alias("all"), F.count_if("_is_current").alias("open")).first()
+    return Counts(history_rows=found["all"], current_rows=found["open"])

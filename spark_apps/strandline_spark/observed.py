@@ -1,0 +1,25 @@
+"""What an action has observed of the rows that it worked on."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import Observation, SparkSession
+
+_SECONDS = 30  # the numbers of an action that was carried out are there at once
+
+
+def told(spark: SparkSession, seen: Observation) -> Mapping[str, Any] | None:
+    """The observed numbers; None where the action was not carried out, so they never come.
+
+    Delta skips a write whose transaction another process has committed in the meantime.
+    """
+    concurrent = spark._jvm.scala.concurrent  # noqa: SLF001 - `get` would wait for ever
+    limit = concurrent.duration.Duration.create(_SECONDS, "seconds")
+    try:
+        concurrent.Await.ready(seen._jo.future(), limit)  # noqa: SLF001
+    except Py4JJavaError as error:
+        if "TimeoutException" not in str(error.java_exception):
+            raise
+        return None
+    return seen.get

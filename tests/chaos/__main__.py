@@ -1,0 +1,80 @@
+"""`make chaos`: kills at every step and at random instants; see the package."""
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+from random import Random
+
+from pyspark.sql import SparkSession
+from strandline_spark.session import local
+
+from chaos import law
+from chaos.nursery import PROJECT
+from chaos.plan import Plan
+from chaos.records import TOPICS, waves
+from chaos.story import Story
+
+FOLDER = Path(".strandline/chaos")
+
+
+def main() -> int:
+    """Exit 1 where the law did not hold after some kill."""
+    parser = argparse.ArgumentParser(prog="chaos", description=__doc__)
+    parser.add_argument("kills", type=int, nargs="?", default=0, help="0: every step once")
+    parser.add_argument("--seed", type=int, default=1, help="chooses the steps and the instants")
+    parser.add_argument("--folder", type=Path, default=FOLDER)
+    asked = parser.parse_args()
+    shutil.rmtree(asked.folder, ignore_errors=True)
+    return tell(session(), asked.folder.absolute(), asked.kills, Random(asked.seed))  # noqa: S311
+
+
+def session() -> SparkSession:
+    """The JVM that stays, started for many small runs."""
+    os.environ["SPARK_CONF_DIR"] = str(PROJECT / "examples" / "spark")
+    spark = local(
+        "chaos",
+        spark__sql__shuffle__partitions="1",
+        # On a machine that stands still for minutes Spark would end by itself.
+        spark__network__timeout="36000s",
+        spark__executor__heartbeatInterval="18000s",
+    )
+    spark.sparkContext.setLogLevel("OFF")  # it would tell of every driver that it has lost
+    return spark
+
+
+def tell(spark: SparkSession, folder: Path, wanted: int, chance: Random) -> int:
+    """Stories until all kills are made; 1 where the law did not hold after some."""
+    told = waves()
+    every = [record for wave in told for record in wave]
+    with Story(folder / "undisturbed", TOPICS, spark) as story:
+        story.tell(told)
+        undisturbed = law.state(story.lake)
+        broken = law.violations(story.lake, every)
+    plan = Plan.of(story.attempts, wanted, chance)
+    print(f"undisturbed: {len(broken)} violations; {plan.left} kills to come", flush=True)
+    number = 0
+    while plan.left:
+        number += 1
+        with Story(folder / f"{number:04d}", TOPICS, spark) as story:
+            story.tell(told, plan.befall)
+            found = law.violations(story.lake, every)
+            found += law.differences(undisturbed, law.state(story.lake))
+        plan.settle(story.attempts)
+        kills = plan.killed.total()
+        print(f"story {number}: {kills} kills, {plan.left} to come, {len(found)} violations")
+        sys.stdout.flush()
+        broken += [f"story {number}: {line}" for line in found]
+        if not found:
+            story.clear()
+    for line in broken:
+        print(line)
+    for kind, count in sorted(plan.killed.items()):
+        print(f"{count:5d}  {kind}")
+    print(f"{plan.killed.total()} kills, {len(broken)} violations")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

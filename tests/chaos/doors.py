@@ -1,0 +1,123 @@
+"""The doors through which tasks write, and what befalls a process at one of them.
+
+A step is `before` or `after` a write of a table: `before merge tables/t/history 1` is the first
+merge of that table in the process. All writes of Spark and of delta-rs pass here, whoever asks for
+them, so the list of steps is whatever an undisturbed run has passed.
+"""
+
+import json
+import os
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+VARIABLE = "STRANDLINE_CHAOS"
+REACHED = "reached its step:"
+
+_here = threading.local()  # the table that this thread is writing to
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What befalls a process: at `step` it sends `signal` to the `victims`.
+
+    In a step `*` stands for anything. Victims are `task` (this process) and `parent` (the Spark
+    JVM that has started it). Without a step somebody else kills it, `after` that many seconds, or
+    nobody does. Every step is noted in the file `trace`, by its path in the folder `lake`.
+    """
+
+    step: str = ""
+    victims: tuple[str, ...] = ("task",)
+    after: float | None = None
+    signal: int = signal.SIGKILL
+    trace: str = ""
+    lake: str = ""
+
+    def variable(self) -> dict[str, str]:
+        """As the environment of a process."""
+        return {VARIABLE: json.dumps(asdict(self))}
+
+
+class Doors:
+    """The doors of this process, which a fate watches."""
+
+    def __init__(self, fate: Fate, tell: Callable[[int], object]) -> None:
+        self._fate = fate
+        self._tell = tell
+        self._passed: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    @staticmethod
+    def of_environment(tell: Callable[[int], object]) -> "Doors":
+        """The fate that the environment names; `tell` gets the process's id at its step."""
+        told = json.loads(os.environ[VARIABLE])
+        return Doors(Fate(**told | {"victims": tuple(told["victims"])}), tell)
+
+    def put(self, owner: Any, name: str, where: Callable[..., str]) -> None:
+        """Puts a door before `owner.name`; `where` finds the written path in its arguments."""
+        write = getattr(owner, name)
+        door = name
+
+        def through(*args: Any, **kwargs: Any) -> Any:
+            place = where(*args, **kwargs).removeprefix("file:").rstrip("/")
+            step = self._numbered(f"{door} {os.path.relpath(place, self._fate.lake)}")
+            self._reach(f"before {step}")
+            result = write(*args, **kwargs)
+            self._reach(f"after {step}")
+            return result
+
+        setattr(owner, name, through)
+
+    def _numbered(self, place: str) -> str:
+        with self._lock:
+            self._passed[place] += 1
+            return f"{place} {self._passed[place]}"
+
+    def _reach(self, step: str) -> None:
+        with self._lock, Path(self._fate.trace).open("a", encoding="utf-8") as trace:
+            trace.write(f"{step}\n")
+        if fnmatchcase(step, self._fate.step):
+            self._tell(os.getpid())
+            pids = {"task": os.getpid(), "parent": os.getppid()}
+            for victim in sorted(self._fate.victims):  # the parent first: then nobody is left
+                os.kill(pids[victim], self._fate.signal)
+
+
+def of_spark(doors: Doors) -> None:
+    """All ways in which a Spark application of this project writes."""
+    from delta.tables import DeltaMergeBuilder, DeltaTable, DeltaTableBuilder  # noqa: PLC0415
+    from pyspark.sql.readwriter import DataFrameWriter  # noqa: PLC0415
+    from strandline_spark import files  # noqa: PLC0415
+
+    _remembering(DeltaTable, "forPath", 1)
+    _remembering(DeltaTableBuilder, "location", 1)
+    doors.put(DataFrameWriter, "save", lambda _, path: path)
+    doors.put(DeltaMergeBuilder, "execute", lambda _: _here.path)
+    doors.put(DeltaTableBuilder, "execute", lambda _: _here.path)
+    doors.put(files, "write_text", lambda _, uri, __: uri)
+
+
+def of_airflow(doors: Doors) -> None:
+    """All ways in which a task without Spark writes."""
+    from deltalake import DeltaTable  # noqa: PLC0415
+    from strandline_airflow import ledger, runs  # noqa: PLC0415
+
+    doors.put(ledger, "write_deltalake", lambda table, *_, **__: table.table_uri)
+    doors.put(DeltaTable, "create", lambda uri, *_, **__: uri)
+    doors.put(runs, "write_text", lambda uri, _: uri)
+
+
+def _remembering(owner: type, name: str, argument: int) -> None:
+    """The path that a call names is where this thread writes next."""
+    call = getattr(owner, name)
+
+    def remembering(*args: Any) -> Any:
+        _here.path = args[argument]
+        return call(*args)
+
+    setattr(owner, name, remembering)

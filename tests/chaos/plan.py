@@ -1,0 +1,95 @@
+"""Which kills are still to come, and which befall the tasks of the next story."""
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from chaos.doors import Fate
+from chaos.story import Ended
+
+_IN_A_ROW = {"around": 20, "compact": 6}  # kills of one task in one story
+_OFTEN = {"around": 4, "compact": 1}  # random instants: a kill of Spark costs ten others
+_JVM = 8  # one in so many kills of a compaction is its JVM's: those take their time
+
+
+@dataclass
+class Plan:
+    """Kills to come by task, and `killed` by what was written when they came."""
+
+    queues: dict[str, deque[Fate]]
+    killed: Counter[str] = field(default_factory=Counter)
+    _asked: Counter[str] = field(default_factory=Counter)
+
+    @staticmethod
+    def of(undisturbed: Iterable[Ended], kills: int, chance: Random) -> "Plan":
+        """Each step that an undisturbed story took, then random instants, `kills` in all.
+
+        With fewer kills than steps some of the steps are left to chance; 0 is as many as steps.
+        """
+        attempts = list(undisturbed)
+        named = [
+            (attempt.task, Fate(step, _victims(attempt.task, number)))
+            for attempt in attempts
+            for number, step in enumerate(attempt.steps)
+        ]
+        wanted = kills or len(named)
+        chosen = sorted(chance.sample(range(len(named)), min(wanted, len(named))))
+        fates = [named[each] for each in chosen]
+        for number in range(wanted - len(fates)):
+            (attempt,) = chance.choices(attempts, [_OFTEN[_sort(one.task)] for one in attempts])
+            # Rather early than late: a retry has less to do, and what ends well is not killed.
+            after = attempt.seconds * chance.random() ** 2
+            fates.append((attempt.task, Fate("", _victims(attempt.task, number), after)))
+        queues: defaultdict[str, deque[Fate]] = defaultdict(deque)
+        for task, fate in fates:
+            queues[task].append(fate)
+        return Plan(dict(queues))
+
+    @property
+    def left(self) -> int:
+        return sum(map(len, self.queues.values()))
+
+    def befall(self, task: str) -> Fate | None:
+        """What befalls the next attempt at the task."""
+        self._asked[task] += 1
+        queue = self.queues.get(task)
+        most = _IN_A_ROW[_sort(task)]
+        return queue.popleft() if queue and self._asked[task] <= most else None
+
+    def settle(self, attempts: Iterable[Ended]) -> None:
+        """After a story: what did not come to pass is tried first in the next one.
+
+        There it will: a first attempt takes the same steps as the undisturbed one, and an instant
+        that came too late comes earlier.
+        """
+        self._asked.clear()
+        for attempt in reversed(list(attempts)):
+            if attempt.fate is None:
+                continue
+            if attempt.ok:
+                after = attempt.fate.after and attempt.fate.after / 2
+                self.queues[attempt.task].appendleft(replace(attempt.fate, after=after))
+            else:
+                self.killed[_kind(attempt.fate)] += 1
+
+
+def _sort(task: str) -> str:
+    return task.partition(" ")[0]
+
+
+def _victims(task: str, number: int) -> tuple[str, ...]:
+    """Whom it hits: of a compaction the driver program, the JVM that started it, or both."""
+    turn = number % (2 * _JVM)
+    if _sort(task) != "compact" or turn % _JVM:
+        return ("task",)
+    return ("parent", "task") if turn else ("parent",)
+
+
+def _kind(fate: Fate) -> str:
+    """`before save changes`, say, whichever table's; of other instants just that."""
+    jvm = " (JVM)" if "parent" in fate.victims else ""
+    if not fate.step:
+        return f"at any instant{jvm}"
+    when, door, path, _ = fate.step.split(" ")
+    return f"{when} {door} {path.rpartition('/')[2]}{jvm}"

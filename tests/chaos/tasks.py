@@ -1,0 +1,85 @@
+"""What the processes of a story do: the code of Airflow's tasks, and of the Spark application."""
+
+import os
+import runpy
+import sys
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import airflow_stage
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+from strandline_airflow import compact_run, land_run
+
+from chaos.doors import Doors, of_airflow, of_spark
+from strandline import source as source_file
+
+assert airflow_stage.HOME  # imported before Airflow, to say where that lives
+
+APPLICATION = airflow_stage.PROJECT / "spark_apps" / "compact.py"
+
+
+def run(
+    task: Callable[..., None],
+    arguments: tuple[str, ...],
+    environment: Mapping[str, str],
+    output: str,
+    reached: Connection,
+) -> None:
+    """A task in a process that was forked for it; what it prints goes to the file `output`."""
+    os.environ.update(environment)
+    printed = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for stream in (1, 2):
+        os.dup2(printed, stream)
+    doors = Doors.of_environment(reached.send)
+    (of_spark if task is compaction else of_airflow)(doors)
+    task(*arguments)
+
+
+def around(path: str, run_after: str, manifest: str, answer: str) -> None:
+    """The tasks between two compactions.
+
+    Publishes the run of `manifest` (unless that is empty), lands what Kafka has, plans the next
+    run, and leaves the path of its manifest, empty where there is no news, in the file `answer`.
+    """
+    source, moment = source_file.load(Path(path)), datetime.fromisoformat(run_after)
+    if manifest:
+        compact_run.publish(manifest)
+    for group in land_run.plan(source, moment).groups:
+        land_run.land(source, group, moment)
+    Path(answer).write_text(compact_run.plan(source, moment) or "", encoding="utf-8")
+
+
+def compaction(manifest: str) -> None:
+    """The Spark application, on the JVM that `standing` names; that stays when this ends."""
+    _adopt()
+    SparkSession.stop = lambda _: None
+    sys.argv = [str(APPLICATION), "--manifest", manifest]
+    try:
+        runpy.run_path(str(APPLICATION), run_name="__main__")
+    except SystemExit as end:
+        assert not end.code, "the application failed"  # noqa: PT017 - it always ends like this
+
+
+def standing(spark: SparkSession) -> dict[str, str]:
+    """The environment of a driver that is to use this session's JVM, as Spark itself sets it."""
+    parameters = spark.sparkContext._gateway.gateway_parameters  # noqa: SLF001
+    return {
+        "PYSPARK_GATEWAY_PORT": str(parameters.port),
+        "PYSPARK_GATEWAY_SECRET": parameters.auth_token,
+    }
+
+
+def _adopt() -> None:
+    """Takes the JVM's own context, where a new driver would start one."""
+    gateway = launch_gateway()
+    java = gateway.jvm.org.apache.spark
+    context = java.SparkContext.getOrCreate()
+    SparkContext(
+        conf=SparkConf(_jconf=context.getConf()),
+        gateway=gateway,
+        jsc=java.api.java.JavaSparkContext(context),
+    )
