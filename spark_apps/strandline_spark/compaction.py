@@ -119,13 +119,26 @@ def _shared(spark: SparkSession, manifest: Manifest) -> Iterator[Shared | None]:
             shared.release(own)
 
 
-def _remember_classes(spark: SparkSession) -> None:
-    """Keeps the Java classes that PySpark asks for with every expression.
+# The Java classes that PySpark asks for with every expression, and what it asks most of them.
+_CLASSES = {
+    "functions": (),
+    "org.apache.spark.sql.functions": ("col", "lit", "when", "coalesce", "not"),
+    "org.apache.spark.sql.expressions.Window": ("partitionBy",),
+    "PythonUtils": ("toSeq",),
+    "PythonSQLUtils": (),
+}
 
-    Each time they are looked for in all of Spark's jars, which a small run spends much time on.
+
+def _remember_classes(spark: SparkSession) -> None:
+    """Keeps what each expression would have looked for in all of Spark's jars.
+
+    A small run spends much time on that.
     """
-    for name in ("functions", "org.apache.spark.sql.functions", "PythonUtils"):
-        setattr(spark._jvm, name, getattr(spark._jvm, name))  # noqa: SLF001
+    for name, members in _CLASSES.items():
+        of = getattr(spark._jvm, name)  # noqa: SLF001
+        setattr(spark._jvm, name, of)  # noqa: SLF001
+        for member in members:
+            setattr(of, member, getattr(of, member))
 
 
 def _refused(spark: SparkSession, lake: SourceLake) -> frozenset[str]:
@@ -146,6 +159,8 @@ def _attempted(
 ) -> TableReceipt:
     began = time.monotonic()
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", cut.table)
+    for form in ("callSite.short", "callSite.long"):  # else found for each RDD, by its stack trace
+        spark.sparkContext.setLocalProperty(form, cut.table)
     try:
         return _again_if_overtaken(spark, cut, work)
     except (StrandlineError, PySparkException, Py4JJavaError) as error:
