@@ -8,7 +8,7 @@ from strandline.record import Coordinates, Record
 TOPIC = "shop.public.item"
 EPOCH_MS = 1_790_000_000_000  # 2026-09-21, the Kafka time of every record less its offset
 
-_COLUMNS = [
+COLUMNS = [
     {"type": "int32", "optional": False, "field": "id"},
     {"type": "string", "optional": True, "field": "name"},
     {"type": "string", "optional": True, "field": "bio"},
@@ -16,7 +16,7 @@ _COLUMNS = [
 
 
 def envelope_schema(columns: list[dict] | None = None) -> dict:
-    row = {"type": "struct", "fields": columns or _COLUMNS, "optional": True}
+    row = {"type": "struct", "fields": columns or COLUMNS, "optional": True}
     source = {"type": "struct", "fields": [], "field": "source"}
     return {
         "type": "struct",

@@ -34,7 +34,7 @@ def widen(versions: DataFrame, path: str) -> None:
 def append(versions: DataFrame, path: str) -> None:
     """All keys are new: nothing has to be found or replaced. The first one makes the table."""
     writer = versions.write.format("delta").mode("append").partitionBy(PARTITION)
-    writer.options(**_PROPERTIES).save(path)
+    writer.options(**_PROPERTIES, **delta.naming_features(versions.columns)).save(path)
 
 
 def replace(versions: DataFrame, keys: Touched, path: str) -> None:
@@ -45,7 +45,7 @@ def replace(versions: DataFrame, keys: Touched, path: str) -> None:
     if not keys.count:
         append(versions, path)  # nothing, but the run's mark
         return
-    gone = keys.rows.select(F.col("_key").alias("_match"), F.col("rederive").alias("_whole"))
+    gone = keys.rows.select(F.col("_key").alias("_match"), F.col("_rederive").alias("_whole"))
     fresh = versions.withColumns({"_match": F.lit(None), "_whole": F.lit(False)})
     source = fresh.unionByName(gone, allowMissingColumns=True)
     same = F.col("t._key") == F.col("s._match")

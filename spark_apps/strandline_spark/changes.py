@@ -40,6 +40,7 @@ def store(decoded: DataFrame, path: str, columns: Sequence[str], run: int) -> No
         named.write.format("delta")
         .mode("append")
         .partitionBy(PARTITION)
+        .options(**delta.naming_features(columns))
         .option("mergeSchema", "true")
         .option("txnAppId", delta.APPLICATION)
         .option("txnVersion", str(run))

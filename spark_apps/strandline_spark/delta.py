@@ -5,7 +5,7 @@ or stale run changes nothing (delta-facts, "Idempotence").
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import reduce
 from typing import Any
@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from strandline import naming
 from strandline.errors import Terminal
 from strandline_spark.files import read_text
 
@@ -35,6 +36,7 @@ OVERTAKEN = (
 
 _CONF = "spark.databricks.delta"
 _WIDENING = "delta.enableTypeWidening"
+_NAMING = {"delta.columnMapping.mode": "name"}
 
 
 def exists(spark: SparkSession, path: str) -> bool:
@@ -109,9 +111,9 @@ def create(
 
 
 def evolve(rows: DataFrame, path: str) -> None:
-    """Lets the table take wider types where the rows have them; its files stay as they are.
+    """Lets the table take what the rows have, be it wider types or names of any letters.
 
-    Only then: a table with the feature is for fewer readers.
+    Only then: a table with such a feature is for fewer readers. Its files stay as they are.
     """
     spark = rows.sparkSession
     if not exists(spark, path):
@@ -119,8 +121,20 @@ def evolve(rows: DataFrame, path: str) -> None:
     stored = {field.name: field.dataType.simpleString() for field in read(spark, path).schema}
     types = {field.name: field.dataType.simpleString() for field in rows.schema}
     if any(stored.get(name, of) != of for name, of in types.items()):
-        place = path.replace("`", "``")
-        spark.sql(f"ALTER TABLE delta.`{place}` SET TBLPROPERTIES ('{_WIDENING}' = 'true')")
+        _set(spark, path, {_WIDENING: "true"})
+    if naming_features(types) and not naming_features(stored):
+        _set(spark, path, _NAMING)
+
+
+def naming_features(columns: Iterable[str]) -> Mapping[str, str]:
+    """The properties of a table that has such columns: any letters take Delta's column mapping."""
+    return {} if all(map(naming.is_plain, columns)) else _NAMING
+
+
+def _set(spark: SparkSession, path: str, properties: Mapping[str, str]) -> None:
+    place = path.replace("`", "``")
+    named = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    spark.sql(f"ALTER TABLE delta.`{place}` SET TBLPROPERTIES ({named})")
 
 
 def append(rows: DataFrame, path: str, run: int, application: str = APPLICATION) -> None:

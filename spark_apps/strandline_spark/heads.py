@@ -39,7 +39,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """The keys that a run touches: `_key, rederive`, how many, and how many are re-derived.
+    """The keys that a run touches: `_key, _rederive`, how many, and how many are re-derived.
 
     `old` are the versions that it replaces: of a key that is appended to the head, of a re-derived
     one everything.
@@ -77,9 +77,9 @@ def unsettled(rows: DataFrame, history: DataFrame, fences: DataFrame | None) -> 
 def touched(batch: DataFrame, standing: Standing) -> Touched:
     """Every key that the batch touches, by its changes or by a truncate."""
     rows = _touched(batch, standing)
-    size = rows.agg(F.count("*").alias("all"), F.count_if("rederive").alias("rederived")).first()
+    size = rows.agg(F.count("*").alias("all"), F.count_if("_rederive").alias("rederived")).first()
     known = standing.history if size["rederived"] else standing.heads
-    old = known.join(rows, "_key").where(F.col("_is_head") | F.col("rederive")).drop("rederive")
+    old = known.join(rows, "_key").where(F.col("_is_head") | F.col("_rederive")).drop("_rederive")
     return Touched(rows, size["all"], size["rederived"], old)
 
 
@@ -89,20 +89,20 @@ def _touched(batch: DataFrame, standing: Standing) -> DataFrame:
     if standing.deleted_keys is not None:
         seen = seen.unionByName(standing.deleted_keys.select("_key", "_seq_seen"))
         seen = seen.groupBy("_key").agg(F.max("_seq_seen").alias("_seq_seen"))
-    late = F.coalesce(F.col("oldest") <= major(F.col("_seq_seen")), F.lit(False))
+    late = F.coalesce(F.col("_oldest") <= major(F.col("_seq_seen")), F.lit(False))
     joined = keys.join(seen, "_key", "left")
-    again = late | F.col("moved") | F.col("dangling")
+    again = late | F.col("_moved") | F.col("_dangling")
     if standing.shifts:
         # A transaction that goes on: its first part may have to be read in another order now.
         # One that takes the key over: which row it then deletes may be one that stands.
-        begun = standing.heads.select("_key", F.col("_tx_id").alias("begun"), "_is_current")
+        begun = standing.heads.select("_key", F.col("_tx_id").alias("_begun"), "_is_current")
         joined = joined.join(begun, "_key", "left")
-        again |= F.coalesce(F.array_contains("tx_ids", F.col("begun")), F.lit(False))
-        overtaken = F.arrays_overlap("created", "deleted") & F.col("_is_current")
+        again |= F.coalesce(F.array_contains("_tx_ids", F.col("_begun")), F.lit(False))
+        overtaken = F.arrays_overlap("_created", "_deleted") & F.col("_is_current")
         again |= F.coalesce(overtaken, F.lit(False))
-    found = joined.select("_key", again.alias("rederive"))
+    found = joined.select("_key", again.alias("_rederive"))
     if standing.unsettled is not None:
-        unsettled = standing.unsettled.select("_key", F.lit(True).alias("rederive"))
+        unsettled = standing.unsettled.select("_key", F.lit(True).alias("_rederive"))
         found = _united(found.unionByName(unsettled))
     if standing.new_fences is not None:
         found = _with_fenced(found, standing, standing.new_fences)
@@ -122,50 +122,50 @@ def _by_key(batch: DataFrame) -> DataFrame:
         batch.withColumn("_dangling", tombstone & first)
         .groupBy("_key")
         .agg(
-            F.min(F.when(~tombstone, major(F.col("_seq")))).alias("oldest"),
-            F.max(F.col("_kind") == "move").alias("moved"),
-            F.max("_dangling").alias("dangling"),
-            F.collect_set("_tx_id").alias("tx_ids"),
-            F.collect_set(created).alias("created"),
-            F.collect_set(deleted).alias("deleted"),
+            F.min(F.when(~tombstone, major(F.col("_seq")))).alias("_oldest"),
+            F.max(F.col("_kind") == "move").alias("_moved"),
+            F.max("_dangling").alias("_dangling"),
+            F.collect_set("_tx_id").alias("_tx_ids"),
+            F.collect_set(created).alias("_created"),
+            F.collect_set(deleted).alias("_deleted"),
         )
     )
 
 
 def _with_fenced(found: DataFrame, standing: Standing, fences: DataFrame) -> DataFrame:
     """Adds the keys that a new truncate closes: live ones; re-derived, where it comes late."""
-    cuts = F.broadcast(fences.select(F.col("_seq").alias("cut")))
+    cuts = F.broadcast(fences.select(F.col("_seq").alias("_cut")))
     late = (
         standing.history.join(
             cuts,
-            (F.col("_seq_from") < F.col("cut"))
-            & (F.col("_seq_to").isNull() | (F.col("cut") <= F.col("_seq_to"))),
+            (F.col("_seq_from") < F.col("_cut"))
+            & (F.col("_seq_to").isNull() | (F.col("_cut") <= F.col("_seq_to"))),
         )
-        .select("_key", "cut")
+        .select("_key", "_cut")
         .join(standing.heads.select("_key", "_seq_seen"), "_key")
-        .where(F.col("_seq_seen") >= F.col("cut"))
-        .select("_key", F.lit(True).alias("rederive"))
+        .where(F.col("_seq_seen") >= F.col("_cut"))
+        .select("_key", F.lit(True).alias("_rederive"))
     )
-    live = standing.heads.where("_is_current").select("_key", F.lit(False).alias("rederive"))
+    live = standing.heads.where("_is_current").select("_key", F.lit(False).alias("_rederive"))
     return _united(found.unionByName(late).unionByName(live))
 
 
 def _united(found: DataFrame) -> DataFrame:
-    return found.groupBy("_key").agg(F.max("rederive").alias("rederive"))
+    return found.groupBy("_key").agg(F.max("_rederive").alias("_rederive"))
 
 
 def _with_chains(found: DataFrame, moves: DataFrame) -> DataFrame:
     """Adds every key that hangs on a re-derived one by moves, in either direction, however far."""
-    forward = moves.select("_key", F.coalesce("_moved_to", "_moved_from").alias("other"))
-    backward = forward.select(F.col("other").alias("_key"), F.col("_key").alias("other"))
+    forward = moves.select("_key", F.coalesce("_moved_to", "_moved_from").alias("_other"))
+    backward = forward.select(F.col("_other").alias("_key"), F.col("_key").alias("_other"))
     edges = forward.unionByName(backward).distinct()
-    chained = found.where("rederive").select("_key")
+    chained = found.where("_rederive").select("_key")
     frontier = chained
     while not frontier.isEmpty():
-        reached = frontier.join(edges, "_key").select(F.col("other").alias("_key")).distinct()
+        reached = frontier.join(edges, "_key").select(F.col("_other").alias("_key")).distinct()
         frontier = kept(reached.join(chained, "_key", "left_anti"))
         chained = chained.unionByName(frontier)
-    all_keys = found.unionByName(chained.select("_key", F.lit(True).alias("rederive")))
+    all_keys = found.unionByName(chained.select("_key", F.lit(True).alias("_rederive")))
     return kept(_united(all_keys))
 
 

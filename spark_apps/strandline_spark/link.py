@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from strandline.change import IMAGES, Op
+from strandline_spark.changes import quoted
 from strandline_spark.distinct import is_end, major
 from strandline_spark.memory import kept
 from strandline_spark.windows import of_key
@@ -116,39 +117,39 @@ def moved(rows: DataFrame, unseen: DataFrame | None = None) -> Linked:
     arrivals = rows.where(F.col("_moved_from").isNotNull() & (F.col("_op") == Op.CREATE.value))
     departures = rows.where(F.col("_moved_to").isNotNull() & leaving)
     arrived = arrivals.select(
-        F.col("_key").alias("child_key"),
-        F.col("_life").alias("child_life"),
-        F.col("_moved_from").alias("old_key"),
+        F.col("_key").alias("_child_key"),
+        F.col("_life").alias("_child_life"),
+        F.col("_moved_from").alias("_old_key"),
         F.col("_link").alias("at"),
         _times("_moved_from", "_key").alias("nth"),
     ).alias("a")
-    left_life = F.when(F.col("_ends"), F.col("_life")).alias("left_life")
+    left_life = F.when(F.col("_ends"), F.col("_life")).alias("_left_life")
     departures = departures.select(*_DEPARTURE, left_life)
     if unseen is not None:
         halves = unseen.where(F.col("_moved_to").isNotNull()).select(*_DEPARTURE)
         departures = departures.unionByName(halves, allowMissingColumns=True)
     departed = departures.select(
-        F.col("_moved_to").alias("new_key"),
-        F.col("_key").alias("left_key"),
+        F.col("_moved_to").alias("_new_key"),
+        F.col("_key").alias("_left_key"),
         F.col("_link").alias("left_at"),
-        "left_life",
+        "_left_life",
         _times("_key", "_moved_to").alias("left_nth"),
     )
     same = (
-        (F.col("old_key") == F.col("left_key"))
-        & (F.col("child_key") == F.col("new_key"))
+        (F.col("_old_key") == F.col("_left_key"))
+        & (F.col("_child_key") == F.col("_new_key"))
         & F.col("at").eqNullSafe(F.col("left_at"))
         & (F.col("nth") == F.col("left_nth"))
     )
     paired = kept(arrived.join(departed, same, "full"))
-    alone = F.col("child_key").isNull() | F.col("left_key").isNull()
-    arrived_alone = F.col("left_key").isNull()
+    alone = F.col("_child_key").isNull() | F.col("_left_key").isNull()
+    arrived_alone = F.col("_left_key").isNull()
     found = paired.agg(
         F.count_if(alone).alias("orphans"), F.count_if(arrived_alone).alias("waiting")
     ).first()
-    edges = paired.where(F.col("left_life").isNotNull() & F.col("child_key").isNotNull()).select(
-        "child_key", "child_life", F.col("left_key").alias("parent_key"),
-        F.col("left_life").alias("parent_life"),
+    edges = paired.where(F.col("_left_life").isNotNull() & F.col("_child_key").isNotNull()).select(
+        "_child_key", "_child_life", F.col("_left_key").alias("_parent_key"),
+        F.col("_left_life").alias("_parent_life"),
     )  # fmt: skip
     if found["waiting"]:
         edges = kept(edges.unionByName(_standing(paired.where(arrived_alone), rows)))
@@ -166,58 +167,58 @@ def _times(old: str, new: str) -> Column:
 def _standing(waiting: DataFrame, rows: DataFrame) -> DataFrame:
     """The last life that began before a move whose first half is still out."""
     begun = rows.where("_opens").select(
-        F.col("_key").alias("parent_key"), F.col("_life").alias("parent_life")
+        F.col("_key").alias("_parent_key"), F.col("_life").alias("_parent_life")
     )
     return (
         waiting.join(
             begun,
-            (F.col("old_key") == F.col("parent_key"))
-            & (F.col("parent_life") < F.col("child_life")),
+            (F.col("_old_key") == F.col("_parent_key"))
+            & (F.col("_parent_life") < F.col("_child_life")),
         )
-        .groupBy("child_key", "child_life", "parent_key")
-        .agg(F.max("parent_life").alias("parent_life"))
+        .groupBy("_child_key", "_child_life", "_parent_key")
+        .agg(F.max("_parent_life").alias("_parent_life"))
     )
 
 
 def _roots(edges: DataFrame) -> DataFrame:
-    """`child_key, child_life, root_key, root_life, depth` by doubling the distance each round."""
+    """Each life's root and its depth below it, by doubling the distance each round."""
     found = edges.select(
-        "child_key", "child_life", F.col("parent_key").alias("root_key"),
-        F.col("parent_life").alias("root_life"), F.lit(1).alias("depth"),
+        "_child_key", "_child_life", F.col("_parent_key").alias("_root_key"),
+        F.col("_parent_life").alias("_root_life"), F.lit(1).alias("_depth"),
     )  # fmt: skip
     while True:
         further = found.select(
-            F.col("child_key").alias("via_key"), F.col("child_life").alias("via_life"),
-            F.col("root_key").alias("far_key"), F.col("root_life").alias("far_life"),
-            F.col("depth").alias("far_depth"),
+            F.col("_child_key").alias("_via_key"), F.col("_child_life").alias("_via_life"),
+            F.col("_root_key").alias("_far_key"), F.col("_root_life").alias("_far_life"),
+            F.col("_depth").alias("_far_depth"),
         )  # fmt: skip
-        at = (F.col("root_key") == F.col("via_key")) & (F.col("root_life") == F.col("via_life"))
+        at = (F.col("_root_key") == F.col("_via_key")) & (F.col("_root_life") == F.col("_via_life"))
         if found.join(further, at, "left_semi").isEmpty():
             return found
         doubled = found.join(further, at, "left").select(
-            "child_key", "child_life",
-            F.coalesce("far_key", "root_key").alias("root_key"),
-            F.coalesce("far_life", "root_life").alias("root_life"),
-            (F.col("depth") + F.coalesce("far_depth", F.lit(0))).alias("depth"),
+            "_child_key", "_child_life",
+            F.coalesce("_far_key", "_root_key").alias("_root_key"),
+            F.coalesce("_far_life", "_root_life").alias("_root_life"),
+            (F.col("_depth") + F.coalesce("_far_depth", F.lit(0))).alias("_depth"),
         )  # fmt: skip
         found = kept(doubled)
 
 
 def _with_roots(rows: DataFrame, roots: DataFrame) -> DataFrame:
-    of_life = (F.col("_key") == F.col("child_key")) & (F.col("_life") == F.col("child_life"))
+    of_life = (F.col("_key") == F.col("_child_key")) & (F.col("_life") == F.col("_child_life"))
     return rows.join(F.broadcast(roots), of_life, "left").select(
-        *(F.col(name) for name in rows.columns),
-        F.coalesce("root_key", "_key").alias("_root_key"),
-        F.coalesce("root_life", "_life").alias("_root_life"),
-        F.coalesce("depth", F.lit(0)).alias("_depth"),
-        F.coalesce(_line("root_key", "root_life"), _line("_key", "_life")).alias("_line"),
+        *(F.col(quoted(name)) for name in rows.columns),
+        F.coalesce("_root_key", "_key").alias("_root_key"),
+        F.coalesce("_root_life", "_life").alias("_root_life"),
+        F.coalesce("_depth", F.lit(0)).alias("_depth"),
+        F.coalesce(_line("_root_key", "_root_life"), _line("_key", "_life")).alias("_line"),
         F.lit(True).alias("_own"),
     )
 
 
 def _forks(edges: DataFrame) -> bool:
     """Whether a life goes on in two: both are of moves whose first half is still out."""
-    children = edges.groupBy("parent_key", "parent_life").agg(F.count("*").alias("children"))
+    children = edges.groupBy("_parent_key", "_parent_life").agg(F.count("*").alias("children"))
     return not children.where("children > 1").isEmpty()
 
 
@@ -226,25 +227,29 @@ def _in_lines(rows: DataFrame, above: DataFrame) -> DataFrame:
 
     The sides of a fork have the values before it in common, and none of each other's.
     """
-    of_life = (F.col("_key") == F.col("far_key")) & (F.col("_life") == F.col("far_life"))
+    of_life = (F.col("_key") == F.col("_far_key")) & (F.col("_life") == F.col("_far_life"))
     plain = rows.drop("_line", "_own")
     own = plain.select("*", _line("_key", "_life").alias("_line"), F.lit(True).alias("_own"))
     copies = plain.join(F.broadcast(above), of_life).select(
-        *plain.columns, _line("child_key", "child_life").alias("_line"), F.lit(False).alias("_own")
+        *map(quoted, plain.columns),
+        _line("_child_key", "_child_life").alias("_line"),
+        F.lit(False).alias("_own"),
     )
     return own.unionByName(copies)
 
 
 def _above(edges: DataFrame) -> DataFrame:
-    """`child_key, child_life, far_key, far_life`: each life with all that it came from."""
-    found = edges.toDF("child_key", "child_life", "far_key", "far_life")
+    """`_child_key, _child_life, _far_key, _far_life`: each life with all that it came from."""
+    found = edges.toDF("_child_key", "_child_life", "_far_key", "_far_life")
     while True:
-        further = found.toDF("via_key", "via_life", "far_key", "far_life")
-        at = (F.col("f.far_key") == F.col("via_key")) & (F.col("f.far_life") == F.col("via_life"))
+        further = found.toDF("_via_key", "_via_life", "_far_key", "_far_life")
+        at = (F.col("f._far_key") == F.col("_via_key")) & (
+            F.col("f._far_life") == F.col("_via_life")
+        )
         reached = (
             found.alias("f")
             .join(further.alias("g"), at)
-            .select("child_key", "child_life", "g.far_key", "g.far_life")
+            .select("_child_key", "_child_life", "g._far_key", "g._far_life")
         )
         new = kept(kept(reached.distinct()).join(found, found.columns, "left_anti"))
         if new.isEmpty():

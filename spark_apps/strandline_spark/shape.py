@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from strandline import connect, flattened, schema_history, values, widening
+from strandline import connect, flattened, naming, schema_history, values, widening
 from strandline.connectors import Connector
 from strandline.rules import TableRules
 from strandline.types import ColumnType, from_connect
@@ -63,7 +63,7 @@ def shape(
 ) -> Shape:
     """What the batch's schemas, or else its values, say of the table.
 
-    Raises `Terminal` where a column's types have nothing in common.
+    Raises `Terminal` where a column's types have nothing in common, or its name is taken.
     """
     rows = {number: _row_types(pair, connector) for number, pair in schemas.items() if pair.value}
     keys = {number: _key_types(pair, connector) for number, pair in schemas.items() if pair.key}
@@ -81,6 +81,7 @@ def shape(
             if pair.value is None:
                 rows[number] = declared | {name: shown.row[name] for name in sorted(inferred)}
     columns = _by_column(rows, inferred - embedded)
+    naming.check({**known.stored, **columns})
     targets = {name: _target(name, types, known) for name, types in columns.items()}
     defaults = {number: _defaults(pair) for number, pair in schemas.items() if pair.value}
     return Shape(

@@ -187,7 +187,7 @@ class TableRun:
     def _quarantine(self, decoded: DataFrame) -> None:
         rows = decoded.where(F.col("_class") == verdict.QUARANTINED).select(
             F.lit(self.cut.table).alias("table"),
-            "topic", "topic_id", "partition", "offset", "timestamp", "key", "value", "headers",
+            "_record.*",
             F.col("_key").alias("record_key"), F.col("_reason").alias("reason"),
             F.col("_detail").alias("detail"), F.lit(self.run).alias("run"),
         )  # fmt: skip
@@ -391,12 +391,12 @@ class TableRun:
     ) -> Derived:
         parts = []
         if keys.count > keys.rederived or not keys.count:
-            appended = keys.rows.where(~F.col("rederive"))
+            appended = keys.rows.where(~F.col("_rederive"))
             base = standing.heads.join(appended, "_key", "left_semi")
             batch = known.new.join(appended, "_key", "left_semi")
             parts.append(derive(batch, context, heads=base))
         if keys.rederived:
-            every = known.rows.join(keys.rows.where("rederive"), "_key", "left_semi")
+            every = known.rows.join(keys.rows.where("_rederive"), "_key", "left_semi")
             parts.append(derive(every, context, moves=standing.moves is not None))
         return reduce(Derived.with_, parts)
 

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from strandline import connect
 from strandline.change import Op
 from strandline.interpreter.decode import NEW_KEY, OLD_KEY
+from strandline_spark.changes import quoted
 
 CHANGE, FENCE, TOMBSTONE = "change", "fence", "tombstone"
 CONTROL, QUARANTINED = "control", "quarantined"
@@ -47,7 +48,7 @@ def judge(rows: DataFrame, by: Judged) -> DataFrame:
     unfit = {name: f"unfit:{name}" for name in by.cells}
     return (
         rows.withColumns({unfit[name]: is_unfit for name, (is_unfit, _) in by.cells.items()})
-        .withColumns({"_reason": _reason(by, [F.col(name) for name in unfit.values()])})
+        .withColumns({"_reason": _reason(by, [F.col(quoted(name)) for name in unfit.values()])})
         .withColumns({"_class": _class(), "_detail": _detail(by, unfit)})
     )
 
@@ -146,7 +147,9 @@ def _detail(by: Judged, unfit: Mapping[str, str]) -> Column:
         detail = F.when(reason == name, sentence).otherwise(detail)
     cell = F.lit("the key holds a value that is none of its type")
     for column, (_, spark) in reversed(by.cells.items()):
-        cell = F.when(F.col(unfit[column]), F.lit(f"after.{column} is no {spark}")).otherwise(cell)
+        cell = F.when(
+            F.col(quoted(unfit[column])), F.lit(f"after.{column} is no {spark}")
+        ).otherwise(cell)
     op, stranger = F.col("v.op"), F.col("v.source.connector")
     return (
         F.when(reason == "unknown_op", F.format_string("op is '%s'", op))

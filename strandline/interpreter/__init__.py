@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from strandline import connectors, inference, notification, schema_history, widening
+from strandline import connectors, inference, naming, notification, schema_history, widening
 from strandline.change import Change, Control, Fence, Quarantined
 from strandline.connectors import Connector
 from strandline.errors import Terminal
@@ -109,8 +109,9 @@ class _Table:
     def columns(self) -> dict[str, ColumnType]:
         """The business columns: declared ones as they appeared, then inferred ones by name.
 
-        Raises `Terminal` where a column's values have no type in common.
+        Raises `Terminal` where a column's values have no type in common, or its name is taken.
         """
+        naming.check({**self.types, **self.inferred})
         shown = {name: inference.merged(name, kinds) for name, kinds in self.inferred.items()}
         columns = {
             name: widening.common(name, [*kinds, *([shown[name]] if name in shown else [])])

@@ -1,0 +1,182 @@
+"""The cells of a row in columns: as they were sent, typed, and whether they fit their types."""
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from strandline.placeholder import spellings
+from strandline.rules import TableRules
+from strandline.types import ColumnType, Kind, Wire
+from strandline_spark import values
+from strandline_spark.changes import JSON, quoted
+from strandline_spark.connectors import Connector
+from strandline_spark.shape import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cells of one batch of one table.
+
+    The steps `sent`, `ready` and `typed` follow each other; each refers to the last one's columns.
+    """
+
+    shape: Shape
+    connector: Connector
+    rules: TableRules
+
+    def are_wrapped(self) -> Column:
+        """Whether the record's cells are objects that hold a value each."""
+        cells = [F.col("v.after").getField(name) for name in self.shape.names]
+        found = self.connector.is_wrapped(cells)
+        return F.lit(False) if found is None else found
+
+    def exact(self, *, flat: bool) -> Column:
+        """The cells whose digits `from_json` may have lost, as they were sent."""
+        spelled = values.respelled(
+            F.col("value_payload"), None if flat else "after", self._doubtful()
+        )
+        return F.lit(None).cast("string") if spelled is None else spelled
+
+    def _doubtful(self) -> dict[str, tuple[Column, ColumnType]]:
+        """Columns of one type that a bare number may come in; texts only without a schema."""
+        found = {}
+        for name, types in self.shape.columns.items():
+            of, *others = set(types.values())
+            plain = of.kind is Kind.TEXT and of.wire is Wire.PLAIN
+            if not others and (self.shape.bare or not plain):
+                found[name] = (F.col("v.after").getField(name), of)
+        return found
+
+    def sent(self, exact: Container[str]) -> dict[str, Column]:
+        """The cells as the envelope has them; NULL also where they were not sent.
+
+        `exact`: the columns that have been spelled again.
+        """
+        return {_sent(name): self._as_sent(name, exact) for name in self.shape.names}
+
+    def _as_sent(self, column: str, exact: Container[str]) -> Column:
+        cell = unwrapped(self.connector, F.col("v.after").getField(column))
+        if column in exact:
+            cell = F.coalesce(F.col("exact").getField(column), cell)
+        return F.when(~self.is_unset(column), cell)
+
+    def is_unset(self, column: str) -> Column:
+        """Whether the record does not say what the cell holds."""
+        cell = F.col("v.after").getField(column)
+        texts = sorted(spellings(self.rules.placeholder))
+        gone = F.coalesce(cell.isin(*texts), F.lit(False))
+        if self.connector.is_wrapped([cell]) is None:
+            return gone
+        wrapped, bare = F.col("_wrapped"), cell.isNull() & (F.col("_op") == "u")
+        left_out = F.coalesce(F.get_json_object(cell, "$.set") == "false", F.lit(False))
+        hidden = F.coalesce(F.get_json_object(cell, "$.value").isin(*texts), F.lit(False))
+        return gone | (wrapped & (bare | left_out | hidden))
+
+    def ready(self) -> dict[str, Column]:
+        """The cells after the first step of their decoders."""
+        return {_ready(name): self._prepared(name, of) for name, of in self.shape.columns.items()}
+
+    def _prepared(self, column: str, types: Mapping[int, ColumnType]) -> Column:
+        """The cell after the first step of its decoder, where it has one type only."""
+        sent, distinct = F.col(quoted(_sent(column))), set(types.values())
+        return values.prepare(sent, distinct.pop()) if len(distinct) == 1 else sent
+
+    def typed(self) -> dict[str, Column]:
+        """The cells in the types of their columns, and which values those do not hold."""
+        cells = {_typed(name): self._finished(name, of) for name, of in self.shape.columns.items()}
+        unheld = {_unheld(name): self._beyond(name) for name in self.shape.names}
+        return cells | {name: is_so for name, is_so in unheld.items() if is_so is not None}
+
+    def _finished(self, column: str, types: Mapping[int, ColumnType]) -> Column:
+        target = self.shape.targets[column].spark
+        distinct = set(types.values())
+        if len(distinct) == 1:
+            of = distinct.pop()
+            typed = values.finish(F.col(quoted(_ready(column))), of)
+            return typed if of.spark == target else typed.cast(target)
+        cases = F.lit(None).cast(target)
+        for number, of in types.items():
+            typed = values.decode(F.col(quoted(_sent(column))), of).cast(target)
+            cases = F.when(F.col("schema_id") == number, typed).otherwise(cases)
+        return cases
+
+    def _beyond(self, column: str) -> Column | None:
+        """True for a genuine value that the column's type cannot hold; None: it holds all."""
+        types = self.shape.columns[column]
+        distinct = set(types.values())
+        if len(distinct) == 1:
+            return values.unheld(F.col(quoted(_ready(column))), distinct.pop())
+        cases: Column | None = None
+        for number, of in types.items():
+            beyond = values.unheld(values.prepare(F.col(quoted(_sent(column))), of), of)
+            if beyond is not None:
+                here = (F.col("schema_id") == number) & F.coalesce(beyond, F.lit(False))
+                cases = here if cases is None else cases | here
+        return cases
+
+    def unfit(self, names: Container[str]) -> dict[str, tuple[Column, str]]:
+        """Per column whether its cell is no value of its type, and the type's name.
+
+        `names` are the columns that there are after `typed`.
+        """
+        return {name: (_is_unfit(name, names), self._spark(name)) for name in self.shape.names}
+
+    def _spark(self, name: str) -> str:
+        return next(iter(self.shape.columns[name].values())).spark
+
+    def unheld(self, name: str, names: Container[str]) -> Column | None:
+        """Whether the column's type does not hold a genuine value; None where it holds all."""
+        return F.col(quoted(_unheld(name))) if _unheld(name) in names else None
+
+    def stored(self, name: str) -> Column:
+        """The typed cell under its name; a JSON column says of itself that it is one."""
+        json = self.shape.targets[name].is_json
+        return F.col(quoted(_typed(name))).alias(name, metadata={JSON: True} if json else {})
+
+    def content(self, of: str) -> Column:
+        """A number for an image's content; a NULL column is as good as one that is not there."""
+        cells = F.col(of)
+        hashes = [
+            F.when(cells.getField(name).isNotNull(), F.xxhash64(F.lit(name), cells.getField(name)))
+            for name in self.shape.names
+        ]
+        if not hashes:
+            return F.lit(None).cast("bigint")
+        zero = F.lit(0).cast("bigint")
+        content = reduce(lambda a, b: a.bitwiseXOR(b), (F.coalesce(h, zero) for h in hashes))
+        return F.when(cells.isNotNull(), content)
+
+
+def unwrapped(connector: Connector, cell: Column) -> Column:
+    """The value inside a wrapped cell, any other cell as it is."""
+    wrapped = connector.is_wrapped([cell])
+    if wrapped is None:
+        return cell
+    return F.when(wrapped, F.get_json_object(cell, "$.value")).otherwise(cell)
+
+
+def _sent(column: str) -> str:
+    return f"sent:{column}"
+
+
+def _ready(column: str) -> str:
+    return f"ready:{column}"
+
+
+def _typed(column: str) -> str:
+    """A name for the typed cell that no field of a landed record has."""
+    return f"cell:{column}"
+
+
+def _unheld(column: str) -> str:
+    return f"beyond:{column}"
+
+
+def _is_unfit(column: str, names: Container[str]) -> Column:
+    missing = F.col(quoted(_sent(column))).isNotNull() & F.col(quoted(_typed(column))).isNull()
+    if _unheld(column) not in names:
+        return missing
+    return missing & ~F.coalesce(F.col(quoted(_unheld(column))), F.lit(False))

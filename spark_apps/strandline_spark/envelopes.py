@@ -1,0 +1,121 @@
+"""Documents in columns: the envelope of a record, as every connector and transform writes it.
+
+`from_json` is narrow: it names only the fields that are used, and hands cells over as text.
+"""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from strandline import flattened
+from strandline.change import Op
+from strandline_spark.changes import quoted
+from strandline_spark.connectors import Connector
+from strandline_spark.shape import Shape
+
+STRICT = {
+    "mode": "PERMISSIVE",
+    "columnNameOfCorruptRecord": "_corrupt",
+    "allowSingleQuotes": "false",
+    "allowNonNumericNumbers": "false",
+}
+CONTROL_FIELDS = ("ddl", "tableChanges", "aggregate_type", "ts_ms")
+_SOURCE = ("connector", "version", "snapshot", "ts_ms", "ts_us", "db", "schema", "table")
+
+
+@dataclass(frozen=True, slots=True)
+class Envelopes:
+    """The envelopes of one batch of one table."""
+
+    shape: Shape
+    connector: Connector
+
+    def sent(self) -> Column:
+        """What the value says, its cells as text."""
+        row = ", ".join(f"{quoted(name)}: STRING" for name in self.shape.names)
+        image = f"STRUCT<{row}>" if row else "STRING"
+        control = ", ".join(f"{field} STRING" for field in CONTROL_FIELDS)
+        source = ", ".join(f"{quoted(field)}: STRING" for field in self._source_fields())
+        of = (
+            f"before {image}, after {image}, op STRING, status STRING, id STRING, {control}, "
+            "transaction STRUCT<id: STRING, total_order: STRING>, "
+            f"source STRUCT<{source}>, _corrupt STRING"
+        )
+        return F.from_json("value_payload", of, STRICT)
+
+    def row(self) -> Column:
+        """The row that ExtractNewRecordState made of a value, its cells as text."""
+        own = [flattened.DELETED, flattened.OP, flattened.EMITTED]
+        told = [
+            prefix + field
+            for field in self._source_fields()
+            for prefix in (flattened.SOURCE, flattened.PREFIX)
+        ]
+        names = dict.fromkeys([*self.shape.names, *own, *told])
+        fields = ", ".join(f"{quoted(name)} STRING" for name in names)
+        return F.from_json("value_payload", f"{fields}, _corrupt STRING", STRICT)
+
+    def of_row(self) -> Column:
+        """The envelope that the row once had, as far as it can be known."""
+        row = F.col("v")
+        names = self.shape.names
+        cells = F.struct(*(row.getField(n).alias(n) for n in names)) if names else F.lit("")
+        deleted = F.coalesce(F.lower(row[flattened.DELETED]) == "true", F.lit(False))
+        moved = F.when(F.col("old_text").isNotNull(), "c").otherwise(flattened.STANDS)
+        source = F.struct(
+            *(
+                F.coalesce(
+                    row[flattened.SOURCE + field],
+                    F.lit(None) if field == "ts_ms" else row[flattened.PREFIX + field],
+                ).alias(field)
+                for field in self._source_fields()
+            )
+        )
+        nothing = F.lit(None).cast("string")
+        return F.when(
+            row.isNotNull(),
+            F.struct(
+                F.when(deleted, cells).alias("before"),
+                F.when(~deleted, cells).alias("after"),
+                F.when(deleted, "d").otherwise(F.coalesce(row[flattened.OP], moved)).alias("op"),
+                *(nothing.alias(name) for name in ("status", "id", *CONTROL_FIELDS[:-1])),
+                row[flattened.EMITTED].alias("ts_ms"),
+                F.struct(nothing.alias("id"), nothing.alias("total_order")).alias("transaction"),
+                source.alias("source"),
+                row["_corrupt"].alias("_corrupt"),
+            ),
+        )
+
+    def _source_fields(self) -> list[str]:
+        return list(dict.fromkeys((*_SOURCE, *self.connector.fields)))
+
+
+def header(name: str) -> Column:
+    """The text of the last header of that name."""
+    headers = F.col("headers")
+    found = F.filter(headers, lambda header: header["key"] == name)
+    text = F.try_element_at(found, F.lit(-1))["value"].cast("string")
+    # Mostly there is none: that is soon told by the names alone.
+    return F.when(F.array_contains(headers["key"], name), text)
+
+
+def operation() -> Column:
+    """The operation; a create that a snapshot sent is a read, a missing value a tombstone."""
+    read = (F.col("v.op") == Op.CREATE.value) & is_of_snapshot()
+    gone = F.col("value").isNull() | (F.trim("value_payload") == "null")
+    return F.when(gone, Op.TOMBSTONE.value).when(read, Op.READ.value).otherwise(F.col("v.op"))
+
+
+def is_of_snapshot() -> Column:
+    """Whether a snapshot sent the record."""
+    return ~F.coalesce(F.col("v.source.snapshot"), F.lit("false")).isin("false", "null")
+
+
+def loosely(payload: Column) -> Column:
+    """A document that is no envelope, read part by part to say which part is wrong."""
+    parts = "op STRING, source STRING, after STRING, before STRING, _corrupt STRING"
+    return F.struct(
+        F.from_json(payload, parts, STRICT).alias("parts"),
+        F.try_parse_json(payload).isNotNull().alias("valid"),
+    )

@@ -1,0 +1,82 @@
+"""Keys in columns: their cells, and the canonical text under which a row is known."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from strandline.rules import TableRules
+from strandline.types import ColumnType
+from strandline_spark import values
+from strandline_spark.cells import unwrapped
+from strandline_spark.changes import quoted
+from strandline_spark.connectors import Connector
+from strandline_spark.envelopes import STRICT
+from strandline_spark.shape import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of one batch of one table."""
+
+    shape: Shape
+    connector: Connector
+    rules: TableRules
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that any of the records has in its key."""
+        return list(dict.fromkeys(name for of in self.shape.keys.values() for name in of))
+
+    def cells(self, payload: Column) -> Column:
+        """The cells of a key as text."""
+        names = self.names
+        if not names:
+            return F.lit(None).cast("struct<_corrupt string>")
+        fields = ", ".join(f"{quoted(name)} STRING" for name in names)
+        cells = F.from_json(payload, f"{fields}, _corrupt STRING", STRICT)
+        if self.connector.is_wrapped([F.lit("")]) is None:
+            return cells
+        plain = (unwrapped(self.connector, cells.getField(name)).alias(name) for name in names)
+        return F.struct(*plain, cells["_corrupt"].alias("_corrupt"))
+
+    def of_record(self) -> Column:
+        """The canonical key of the record, else of the row's key columns."""
+        own = self.canonical("k")
+        if not self.rules.key:
+            return own
+        image = F.when(F.col("_op") == "d", F.col("v.before")).otherwise(F.col("v.after"))
+        cases = F.lit(None).cast("string")
+        for number in {n for of in self.shape.columns.values() for n in of}:
+            types = {name: self.shape.columns[name].get(number) for name in self.rules.key
+                     if name in self.shape.columns}  # fmt: skip
+            if len(types) == len(self.rules.key) and all(types.values()):
+                cells = {name: unwrapped(self.connector, image.getField(name)) for name in types}
+                whole_key = reduce(lambda a, b: a & b, (c.isNotNull() for c in cells.values()))
+                text = _text(cells, types)
+                cases = F.when((F.col("schema_id") == number) & whole_key, text).otherwise(cases)
+        return F.when(F.col("key").isNull(), cases).otherwise(own)
+
+    def canonical(self, column: str) -> Column:
+        """The key's text, by the types of its own schema; NULL where a part is unfit."""
+        cells = F.col(column)
+        cases = F.lit(None).cast("string")
+        for number, types in self.shape.keys.items():
+            if types:
+                named = {name: cells.getField(name) for name in types}
+                readable = cells.isNotNull() & cells.getField("_corrupt").isNull()
+                text = F.when(readable, _text(named, types))
+                cases = F.when(F.col("schema_id") == number, text).otherwise(cases)
+        return cases
+
+
+def _text(cells: Mapping[str, Column], types: Mapping[str, ColumnType]) -> Column:
+    """Canonical JSON of a key's cells; NULL where one is null or no value of its type."""
+    typed = {name: values.decode(cells[name], of) for name, of in types.items()}
+    unfit = (typed[name].isNull() for name in types)  # also where the cell is null
+    text = F.to_json(
+        F.struct(*(values.text(typed[name], of).alias(name) for name, of in types.items()))
+    )
+    return F.when(~reduce(lambda a, b: a | b, unfit), text)

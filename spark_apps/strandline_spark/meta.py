@@ -1,0 +1,225 @@
+"""What a change says besides its row: where and when it stands, what tells it from others."""
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from strandline.change import Op
+from strandline.interpreter.decode import RUN_ID
+from strandline.interpreter.event import EARLIEST, TOLERANCE
+from strandline.placeholder import spellings
+from strandline.position import Phase
+from strandline.rules import TableRules
+from strandline.types import Kind
+from strandline.version import TimeQuality
+from strandline_spark import image, values
+from strandline_spark.cells import Cells
+from strandline_spark.changes import IN_FLIGHT, quoted
+from strandline_spark.connectors import Connector
+from strandline_spark.connectors.connector import whole
+from strandline_spark.distinct import place
+from strandline_spark.envelopes import header, is_of_snapshot
+from strandline_spark.in_flight import STREAMED
+from strandline_spark.keys import Keys
+from strandline_spark.shape import Shape
+
+_NOTHING = "\x00"  # stands for NULL inside hashes, where NULL would leave no trace
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """The meta columns of one batch of one table.
+
+    `flat`: whether ExtractNewRecordState made the records, so that they have no positions.
+    """
+
+    shape: Shape
+    connector: Connector
+    rules: TableRules
+    run: int
+    flat: bool
+
+    @property
+    def cells(self) -> Cells:
+        return Cells(self.shape, self.connector, self.rules)
+
+    def columns(self, names: Container[str]) -> list[Column]:
+        """The columns of the changes table besides the business columns."""
+        source, op = F.col("v.source"), F.col("_op")
+        read = (op == "r") & ~F.coalesce(source["snapshot"] == "incremental", F.lit(False))
+        last = F.lit(False)
+        if self.connector.rules.reads_last and not self.flat:
+            last = read & is_of_snapshot()
+        truncate = op == Op.TRUNCATE.value
+        phase = F.when(last, Phase.READ.value).otherwise(Phase.ROW.value)
+        row_tie = F.concat(phase, place(F.col("offset"), F.col("partition")))
+        tie = F.when(truncate, "0" * 16).otherwise(row_tie)
+        seq = F.concat(self._epoch(), F.col("_major"), tie)
+        best, raw, quality = self._time()
+        in_flight = self._in_flight()
+        moved = F.col("_moved_to").isNotNull() | F.col("_moved_from").isNotNull()
+        kind = F.when(truncate, "fence").when(moved, "move").when(in_flight, IN_FLIGHT)
+        at = F.concat_ws(":", "partition", "offset")
+        unset = [F.when(self.cells.is_unset(name), F.lit(name)) for name in self.shape.names]
+        held_not = ((name, self.cells.unheld(name, names)) for name in self.shape.names)
+        beyond = [F.when(so, F.lit(name)) for name, so in held_not if so is not None]
+        change = op != Op.TOMBSTONE.value
+        tx_id = F.coalesce(self.connector.tx_id(source), F.col("v.transaction.id"))
+        return [
+            F.col("_key"),
+            op.alias("_op"),
+            F.when(change, seq).otherwise(F.lit("")).alias("_seq"),
+            (at if self.flat else self.connector.position(source)).alias("_position"),
+            (F.lit("") if self.flat else self.connector.link(source)).alias("_link"),
+            self._identity().alias("_identity"),
+            F.col("_moved_to"),
+            F.col("_moved_from"),
+            _named(unset).alias("_unset"),
+            _named(beyond).alias("_unheld"),
+            F.when(change, tx_id).alias("_tx_id"),
+            *self._compared(names),
+            self.connector.scope(source).alias("_scope"),
+            F.when(read & is_of_snapshot(), whole(F.col("v.ts_ms"))).alias("_emitted"),
+            self._clock().alias("_clock"),
+            (F.lit(False) if self.flat else self._ordinal().isNotNull()).alias("_numbered"),
+            header(RUN_ID).alias("_connector_run"),
+            in_flight.alias("_in_flight"),
+            best.alias("_time"),
+            raw.alias("_source_ts"),
+            quality.alias("_ts_quality"),
+            F.col("topic").alias("_topic"),
+            F.col("topic_id").alias("_topic_id"),
+            F.col("partition").alias("_partition"),
+            F.col("offset").alias("_offset"),
+            F.lit(self.run).cast("int").alias("_run"),
+            kind.otherwise("row").alias("_kind"),
+        ]
+
+    def _epoch(self) -> Column:
+        """The lineage of the log that a record of that Kafka time belongs to."""
+        epoch = F.lit("0000")
+        for each in sorted(self.rules.epochs, key=lambda e: e.number):
+            since = F.timestamp_millis(F.lit(each.since))
+            epoch = F.when(F.col("timestamp") >= since, f"{each.number:04x}").otherwise(epoch)
+        return epoch
+
+    def _in_flight(self) -> Column:
+        found = None if self.flat else self.connector.in_flight(F.col("v.source"))
+        if found is None:
+            return F.lit(False)
+        return F.coalesce(found & F.col("_op").isin(*STREAMED), F.lit(False))
+
+    def _clock(self) -> Column:
+        """Kafka's time of a truncate, the envelope's of a change that may turn out in flight."""
+        stored = F.when(F.col("_op") == Op.TRUNCATE.value, F.unix_millis("timestamp"))
+        if self.connector.in_flight(F.col("v.source")) is None:
+            return stored
+        return stored.when(F.col("_op").isin(*STREAMED), whole(F.col("v.ts_ms")))
+
+    def _ordinal(self) -> Column:
+        return self.connector.ordinal(F.col("v.source"), F.col("v.transaction"))
+
+    def _identity(self) -> Column:
+        source = F.col("v.source")
+        parts: tuple[Column, ...] = (
+            *self.connector.identity(source),
+            self._ordinal(),
+        )
+        if self.flat:
+            place = F.concat_ws(":", "topic_id", "partition", "offset")
+            placed = self.connector.major(source).isNotNull()
+            parts = (F.when(placed, self.connector.position(source)).otherwise(place),)
+        content = [F.col("content:before"), F.col("content:after")]
+        named = [F.col(name) for name in ("_op", "_moved_to", "_moved_from")]
+        texts = [F.coalesce(part, F.lit(_NOTHING)) for part in (*parts, *named)]
+        hashes = [F.coalesce(part, F.lit(0).cast("bigint")) for part in content]
+        return F.xxhash64(self._epoch(), *texts, *hashes)
+
+    def _time(self) -> tuple[Column, Column, Column]:
+        """(best, raw, quality): the source's time where it is believable, else Kafka's (§5.3)."""
+        source = F.col("v.source")
+        raw = values.instant(self.connector.micros(source))
+        tolerance = F.make_dt_interval(days=F.lit(TOLERANCE.days))
+        believable = (raw >= F.lit(EARLIEST)) & (raw <= F.col("timestamp") + tolerance)
+        sure = F.coalesce(believable, F.lit(False)) & (F.col("_op") != Op.TOMBSTONE.value)
+        streamed = F.when(is_of_snapshot(), TimeQuality.SNAPSHOT.value).otherwise(
+            self.connector.quality(source)
+        )
+        return (
+            F.when(sure, raw).otherwise(F.col("timestamp")),
+            raw,
+            F.when(sure, streamed).otherwise(TimeQuality.KAFKA.value),
+        )
+
+    # ------------------------------------------------------------------ images
+
+    def images(self) -> dict[str, Column]:
+        """The cells of both images, where the connector's habits have rows compared."""
+        rules = self.connector.rules
+        keys = {*Keys(self.shape, self.connector, self.rules).names, *self.rules.key}
+        names = [name for name in self.shape.names if name not in keys]
+        if not (rules.shifts or rules.shares):
+            return {}
+        gone = sorted(spellings(self.rules.placeholder))
+        return {
+            _held(each): image.cells(F.col(f"v.{each}"), names, gone, self._absent())
+            for each in ("before", "after")
+        }
+
+    def _absent(self) -> Column | None:
+        """The columns that the record's schema does not have; None where each schema has all."""
+        schemas = {number for types in self.shape.columns.values() for number in types}
+        lacking = {
+            name: F.col("schema_id").isin(*(schemas - types.keys()))
+            for name, types in self.shape.columns.items()
+            if schemas - types.keys()
+        }
+        return (
+            _named([F.when(is_so, F.lit(name)) for name, is_so in lacking.items()])
+            if lacking
+            else None
+        )
+
+    def _compared(self, names: Container[str]) -> list[Column]:
+        """`_before, _after, _told`: what tells rows under one key apart."""
+        if _held("before") not in names:
+            return [image.nothing().alias(name) for name in ("_before", "_after", "_told")]
+        before, after = (F.col(quoted(_held(each))) for each in ("before", "after"))
+        rules, told = self.connector.rules, image.nothing()
+        if rules.shifts and not rules.full_before:
+            told = image.compared(image.told(before, self._defaults(), self._texts()))
+        return [
+            image.compared(before).alias("_before"),
+            image.compared(after).alias("_after"),
+            told.alias("_told"),
+        ]
+
+    def _defaults(self) -> Column | None:
+        """The defaults of the columns by name, as each schema has them; None without any."""
+        found: Column | None = None
+        for number, defaults in self.shape.defaults.items():
+            here = F.when(F.col("schema_id") == number, image.literal(defaults))
+            found = here if found is None else F.coalesce(here, found)
+        return found
+
+    def _texts(self) -> list[str]:
+        return [
+            name
+            for name, types in self.shape.columns.items()
+            if all(of.kind is Kind.TEXT for of in types.values())
+        ]
+
+
+def _held(of: str) -> str:
+    return f"cells:{of}"
+
+
+def _named(conditional: Sequence[Column]) -> Column:
+    """The names that are not NULL, as an array; mostly there are none."""
+    none = F.array().cast("array<string>")
+    if not conditional:
+        return none
+    named = F.array_compact(F.array(*conditional)).cast("array<string>")
+    return F.when(F.coalesce(*conditional).isNotNull(), named).otherwise(none)

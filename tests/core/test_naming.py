@@ -1,0 +1,41 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from strandline import naming, version
+from strandline.errors import Terminal
+
+ENGINE = Path(__file__).parents[2] / "spark_apps/strandline_spark"
+STAGES = (
+    "apply", "audit", "cells", "changes", "decode", "derive", "distinct", "fences", "fold", "heads",
+    "in_flight", "keys", "link", "meta", "moves", "repetition", "shift", "swap", "table", "verdict",
+)  # fmt: skip
+
+
+def test_what_the_engine_notes_beside_columns_are_the_names_that_no_column_may_have():
+    texts = ((ENGINE / f"{stage}.py").read_text() for stage in STAGES)
+    noted = {name for text in texts for name in re.findall(r'[`"](_[a-z][a-z_]*)[`"]', text)}
+    own = {name for name, _ in (*version.COLUMNS, *version.INTERNAL_COLUMNS)}
+    assert noted - own == naming.WORKING
+
+
+@pytest.mark.parametrize("name", ["_valid_to", "_KEY", "_life"])
+def test_a_column_called_like_one_of_the_history_s_own_is_refused_with_a_remedy(name):
+    with pytest.raises(Terminal, match=f"column '{name}'.*ReplaceField"):
+        naming.check(["id", name])
+
+
+def test_columns_that_differ_in_capitals_only_are_refused():
+    with pytest.raises(Terminal, match="'Name' and 'NAME' differ in capitals only"):
+        naming.check(["id", "Name", "NAME"])
+
+
+@pytest.mark.parametrize("name", ["key", "value", "_id", "__deleted", "First Name", "größe", "a.b"])
+def test_every_other_name_is_taken_over(name):
+    naming.check(["id", name])
+
+
+@pytest.mark.parametrize(("name", "plain"), [("a.b", True), ("a b", False), ("a(b)", False)])
+def test_a_name_is_plain_where_every_delta_table_can_have_it(name, plain):
+    assert naming.is_plain(name) is plain

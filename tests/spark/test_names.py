@@ -1,0 +1,63 @@
+"""Columns keep the names that the database gave them, whatever the engine calls its own."""
+
+import pytest
+from events import COLUMNS, Stream
+from strandline_spark import delta
+from strandline_spark.compaction import compact
+from strandline_spark.engine import CaptureLake
+
+from strandline.engine import recorded_at
+from strandline.interpreter import interpret
+from strandline.lake import SourceLake
+
+TOPIC = "shop.public.good"
+RECORD_FIELDS = ["key", "value", "topic", "partition", "offset", "timestamp", "headers", "topic_id"]
+STAGES = ["v", "k", "exact", "loose", "schema_id", "value_payload", "lived", "all", "t", "s", "n"]
+ODD = [
+    "First Name",
+    "a.b",
+    "tick`y",
+    "q(1)",
+    "Größe",
+    "x;y,z",
+    "a=b",
+    'quo"te',
+    "it's",
+    "id:1",
+    "*",
+]
+
+
+@pytest.mark.parametrize("names", [RECORD_FIELDS + STAGES, ODD], ids=["the engine's", "odd"])
+def test_columns_keep_their_names(spark, tmp_path, names):
+    lake = SourceLake(tmp_path.as_posix(), "shop")
+    s = Stream(topic=TOPIC, columns=[*COLUMNS, *({"type": "string", "field": n} for n in names)])
+    for at, op in ((10, "c"), (20, "u"), (30, "d"), (40, "c")):
+        s.change(op, 1, at, name="n", more=dict.fromkeys(names, f"v{at}"))
+    capture = CaptureLake(spark, lake, "postgresql", recorded_at(s.records))
+    for number, batch in enumerate((s.records[:2], s.records[2:]), 1):
+        capture.land(batch)
+        (table,) = compact(spark, capture.manifest(number, batch)).tables
+        assert table.error is None
+    rows = delta.read(spark, lake.history(TOPIC)).orderBy("_seq_from").collect()
+    (told,) = interpret(s.records).tables
+    assert [{n: r[n] for n in names} for r in rows] == [
+        {n: v.row[n] for n in names} for v in told.versions
+    ]
+    assert len(rows) == 3
+
+
+def test_names_that_come_later_keep_what_the_history_has(spark, tmp_path):
+    lake = SourceLake(tmp_path.as_posix(), "shop")
+    s = Stream(topic=TOPIC)
+    s.change("c", 1, 10, name="n")
+    old = list(s.records)
+    s.columns = [*COLUMNS, {"type": "string", "field": "First Name"}]
+    s.change("u", 1, 20, name="n", more={"First Name": "Ada"})
+    capture = CaptureLake(spark, lake, "postgresql", recorded_at(s.records))
+    for number, batch in enumerate((old, s.records[1:]), 1):
+        capture.land(batch)
+        (table,) = compact(spark, capture.manifest(number, batch)).tables
+        assert table.error is None
+    rows = delta.read(spark, lake.history(TOPIC)).orderBy("_seq_from").collect()
+    assert [(row["name"], row["First Name"]) for row in rows] == [("n", None), ("n", "Ada")]
