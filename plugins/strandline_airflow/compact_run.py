@@ -10,6 +10,7 @@ from strandline.lake import SourceLake
 from strandline.manifest import Work
 from strandline.receipt import TableReceipt
 from strandline.source import Source
+from strandline_airflow.landing import LandingZone
 from strandline_airflow.manifests import Manifests
 from strandline_airflow.publications import Publications, Published
 from strandline_airflow.runs import read_manifest, read_receipt, write_manifest
@@ -19,9 +20,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The rows of a publication whose tables changed, and the tables that failed."""
+    """The rows of a publication whose tables changed, with their lags; the tables that failed.
 
-    changed: tuple[Published, ...]
+    A lag is a number of offsets that are landed, but not applied.
+    """
+
+    changed: tuple[tuple[Published, int], ...]
     failed: tuple[TableReceipt, ...]
 
 
@@ -45,7 +49,8 @@ def publish(manifest_path: str) -> Outcome:
     """Puts on record what the run did; doing it again changes nothing and says the same."""
     manifest = read_manifest(manifest_path)
     receipt = read_receipt(manifest)
-    publications = Publications(SourceLake(manifest.lake, manifest.source))
+    lake = SourceLake(manifest.lake, manifest.source)
+    publications = Publications(lake)
     news = publications.publish(manifest, receipt)
     log.info(
         "Run %d of %s %s",
@@ -56,9 +61,10 @@ def publish(manifest_path: str) -> Outcome:
     for table in (*receipt.tables, *receipt.stores):
         done = dict(table.did) if manifest.work is not Work.COMPACT else table.counts
         log.info("%s: %s", table.table, table.error or done)
-    rows = publications.last()
+    own = (row for row in publications.last() if row.number == manifest.number)
+    landed = LandingZone(lake).landed()
     return Outcome(
-        changed=tuple(row for row in rows if row.changed and row.number == manifest.number),
+        changed=tuple((row, row.lag(landed)) for row in own if row.changed),
         failed=tuple(
             table for table in (*receipt.tables, *receipt.stores) if table.error is not None
         ),

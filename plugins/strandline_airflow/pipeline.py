@@ -145,10 +145,11 @@ def _publish(source: Source, manifest: Any) -> Any:
 
         outcome = compact_run.publish(manifest)
         event = get_current_context()["outlet_events"][alias]
-        for row in outcome.changed:
+        for row, lag in outcome.changed:
             extra = {
                 "rows": row.counts.rows_written,
                 "cut": row.number,
+                "lag": lag,
                 "history_version": row.history_version,
             }
             event.add(assets.table(source.name, str(row.table)), extra=extra)

@@ -16,6 +16,7 @@ from strandline.errors import Transient
 from strandline.lake import SourceLake
 from strandline.manifest import PUBLICATION, Manifest, OffsetRange
 from strandline.receipt import Counts, Receipt, TableReceipt
+from strandline.segment import Landed
 from strandline_airflow.ledger import Claim, Ledger
 from strandline_airflow.tables import rows
 
@@ -61,6 +62,14 @@ class Published:
         row = asdict(self)
         counts = row.pop("counts")
         return {**row, **counts, "applied": json.dumps(self.applied)}
+
+    def lag(self, landed: Iterable[Landed]) -> int:
+        """How many offsets of the topic are landed, but not applied."""
+        own = (one for one in landed if one.topic == self.topic)
+        return sum(max(one.next_offset - self._next(one), 0) for one in own)
+
+    def _next(self, of: Landed) -> int:
+        return self.applied.get(of.topic_id, {}).get(of.partition, of.first_offset)
 
     @staticmethod
     def from_row(row: Mapping[str, Any]) -> "Published":

@@ -114,6 +114,18 @@ def test_a_publication_has_one_row_for_each_topic_in_one_commit(
     assert DeltaTable(lake.publications).version() == 1
 
 
+def test_what_lands_while_a_run_works_is_the_lag_of_its_publication(
+    manifests, publications, source, arrive, zone
+):
+    arrive(ORDERS, 3)
+    arrive(ITEMS, 2)
+    manifest = manifests.next(source, AT_NOON)
+    arrive(ORDERS, 4)
+    publications.publish(manifest, receipt_of(manifest))
+    lags = {topic: row.lag(zone.landed()) for topic, row in by_topic(publications).items()}
+    assert lags == {ORDERS: 4, ITEMS: 0}
+
+
 def test_publishing_twice_changes_nothing(manifests, publications, source, arrive, lake):
     arrive(ORDERS, 2)
     manifest = manifests.next(source, AT_NOON)

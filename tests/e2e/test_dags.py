@@ -124,9 +124,16 @@ def test_the_current_rows_are_the_tables_at_the_end(story):
 def test_every_table_that_changed_told_its_version(story):
     with create_session() as session:
         events = session.query(AssetEvent).filter_by(source_dag_id=f"compact__{SOURCE}").all()
-        told = {(event.asset.name, event.extra["history_version"]) for event in events}
+        names = ("history_version", "cut", "rows", "lag")
+        told = {(event.asset.name, *(event.extra[name] for name in names)) for event in events}
     assert told == {
-        (f"{SOURCE}/tables/{row.table}", row.history_version)
+        (
+            f"{SOURCE}/tables/{row.table}",
+            row.history_version,
+            row.number,
+            row.counts.rows_written,
+            0,
+        )
         for rows in story.waves[:2]
         for row in tables(rows)
         if row.changed
