@@ -2,7 +2,6 @@
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from functools import reduce
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -13,6 +12,7 @@ from strandline.types import ColumnType, Kind, Wire
 from strandline_spark import values
 from strandline_spark.changes import JSON, quoted
 from strandline_spark.connectors import Connector
+from strandline_spark.shallow import joined
 from strandline_spark.shape import Shape
 
 
@@ -146,7 +146,7 @@ class Cells:
         if not hashes:
             return F.lit(None).cast("bigint")
         zero = F.lit(0).cast("bigint")
-        content = reduce(lambda a, b: a.bitwiseXOR(b), (F.coalesce(h, zero) for h in hashes))
+        content = joined(Column.bitwiseXOR, (F.coalesce(h, zero) for h in hashes))
         return F.when(cells.isNotNull(), content)
 
 

@@ -1,12 +1,13 @@
 """Reads the records that a manifest pins from the landing table."""
 
 from collections.abc import Iterable
-from functools import reduce
+from itertools import groupby
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from strandline.manifest import OffsetRange
+from strandline_spark.shallow import any_of
 
 
 def records(
@@ -14,13 +15,19 @@ def records(
 ) -> DataFrame:
     """The landed records of the ranges, at that version of the table."""
     table = spark.read.format("delta").option("versionAsOf", version).load(landing)
-    return table.where(reduce(lambda a, b: a | b, map(_inside, ranges), F.lit(False)))
+    by_topic = groupby(sorted(ranges, key=_topic), _topic)
+    return table.where(
+        any_of((F.col("topic") == topic) & any_of(map(_inside, of)) for topic, of in by_topic)
+    )
+
+
+def _topic(offsets: OffsetRange) -> str:
+    return offsets.topic
 
 
 def _inside(offsets: OffsetRange) -> Column:
     return (
-        (F.col("topic") == offsets.topic)
-        & (F.col("topic_id") == offsets.topic_id)
+        (F.col("topic_id") == offsets.topic_id)
         & (F.col("partition") == offsets.partition)
         & (F.col("offset") >= offsets.start)
         & (F.col("offset") < offsets.end)

@@ -10,7 +10,6 @@ as JSON numbers and nested documents, `respelled` reads the cell once more, digi
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from functools import reduce
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -19,6 +18,7 @@ from strandline import spelling
 from strandline.types import MAX_SCALE, ColumnType, Kind, Wire
 from strandline.values import HELD, MAX_MICROS, MIN_MICROS
 from strandline_spark import structured
+from strandline_spark.shallow import any_of
 
 STRICT = {
     "mode": "PERMISSIVE",
@@ -144,7 +144,7 @@ def respelled(
             )
         ),
     )
-    return F.when(reduce(lambda a, b: a | b, (doubt for doubt, _ in wanted.values())), texts)
+    return F.when(any_of(doubt for doubt, _ in wanted.values()), texts)
 
 
 def marked(document: Column) -> Column:

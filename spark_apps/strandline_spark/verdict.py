@@ -5,7 +5,6 @@ Reasons and sentences are those of `strandline.interpreter.decode`, tried in its
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -14,6 +13,7 @@ from strandline import connect
 from strandline.change import Op
 from strandline.interpreter.decode import NEW_KEY, OLD_KEY
 from strandline_spark.changes import quoted
+from strandline_spark.shallow import any_of
 
 CHANGE, FENCE, TOMBSTONE = "change", "fence", "tombstone"
 CONTROL, QUARANTINED = "control", "quarantined"
@@ -27,6 +27,7 @@ _SENTENCES = {
     "bad_header": "the header of the key move holds no key",
     "no_position": "the source has no usable position",
 }
+_BAD_KEY = "the key holds a value that is none of its type"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,24 +143,16 @@ def _class() -> Column:
 
 def _detail(by: Judged, unfit: Mapping[str, str]) -> Column:
     reason = F.col("_reason")
-    detail = F.lit(None).cast("string")
-    for name, sentence in _SENTENCES.items():
-        detail = F.when(reason == name, sentence).otherwise(detail)
-    cell = F.lit("the key holds a value that is none of its type")
-    for column, (_, spark) in reversed(by.cells.items()):
-        cell = F.when(
-            F.col(quoted(unfit[column])), F.lit(f"after.{column} is no {spark}")
-        ).otherwise(cell)
+    cell = F.when(F.lit(False), "")
+    for column, (_, spark) in by.cells.items():
+        cell = cell.when(F.col(quoted(unfit[column])), F.lit(f"after.{column} is no {spark}"))
     op, stranger = F.col("v.op"), F.col("v.source.connector")
-    return (
+    detail = (
         F.when(reason == "unknown_op", F.format_string("op is '%s'", op))
         .when(reason == "unknown_connector", F.concat(F.lit("source.connector is "), stranger))
         .when(reason == "no_image", F.format_string("op is '%s', but an image is no row", op))
-        .when(reason == "bad_value", cell)
-        .otherwise(detail)
+        .when(reason == "bad_value", cell.otherwise(_BAD_KEY))
     )
-
-
-def any_of(conditions: Sequence[Column]) -> Column:
-    """True where one of the conditions is."""
-    return reduce(lambda a, b: a | b, conditions, F.lit(False))
+    for name, sentence in _SENTENCES.items():
+        detail = detail.when(reason == name, sentence)
+    return detail
