@@ -27,7 +27,7 @@ IN_FLIGHT = "in_flight"
 
 
 def _is_kept() -> Column:
-    return F.col("_class").isin("change", "fence", "tombstone")
+    return F.col("_verdict").isin("change", "fence", "tombstone")
 
 
 def store(decoded: DataFrame, path: str, columns: Sequence[str], run: int) -> None:

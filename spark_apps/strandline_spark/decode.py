@@ -1,6 +1,6 @@
 """Stages decode and position in columns; the twin of `strandline.interpreter.decode`.
 
-One pass over the landed bytes: every record gets a `_class` (change, fence, tombstone, control,
+One pass over the landed bytes: every record gets a `_verdict` (change, fence, tombstone, control,
 quarantined) and, if it is a change, its typed columns.
 
 Every step names its results: an expression that stood in many places would be copied into all of
@@ -42,7 +42,7 @@ class Decoder:
     run: int
 
     def decode(self, records: DataFrame, flat: Sequence[int]) -> DataFrame:
-        """`_class`, `_reason`, `_detail` and the columns of the changes table, per record.
+        """`_verdict`, `_reason`, `_detail` and the columns of the changes table, per record.
 
         `_record` is the record as it was landed: no column of a table has a name of the engine's.
 
@@ -69,7 +69,7 @@ class Decoder:
             ),
         )
         return judged.select(
-            F.struct(*LANDED).alias("_record"), "_class", "_reason", "_detail",
+            F.struct(*LANDED).alias("_record"), "_verdict", "_reason", "_detail",
             *(cells.stored(name) for name in self.shape.names),
             *meta.columns(rows.columns),
         )  # fmt: skip

@@ -108,16 +108,16 @@ def _overwritten(rows: DataFrame, ignored: Sequence[str]) -> DataFrame:
     """The version's first row gets what its last one has of the ignored columns."""
     life = of_key("_life")
     number = F.count_if(~F.col("_same") & is_image()).over(so_far(life.orderBy("_seq")))
-    version = of_key("_life", "_version").orderBy("_seq")
+    version = of_key("_life", "_standing").orderBy("_seq")
     whole = version.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     told = [*ignored, "_unavailable"]
     last = F.last(F.when(is_image(), F.struct(*map(_quoted, told))), ignorenulls=True).over(whole)
-    latest = rows.withColumn("_version", number).withColumn("_latest", last)
+    latest = rows.withColumn("_standing", number).withColumn("_latest", last)
     replaced = {
         name: F.when(is_image(), F.col("_latest").getField(name)).otherwise(F.col(_quoted(name)))
         for name in told
     }
-    return latest.withColumns(replaced).drop("_version", "_latest")
+    return latest.withColumns(replaced).drop("_standing", "_latest")
 
 
 def _versions(boundaries: DataFrame, columns: Sequence[str]) -> DataFrame:

@@ -89,16 +89,16 @@ def _touched(batch: DataFrame, standing: Standing) -> DataFrame:
     if standing.deleted_keys is not None:
         seen = seen.unionByName(standing.deleted_keys.select("_key", "_seq_seen"))
         seen = seen.groupBy("_key").agg(F.max("_seq_seen").alias("_seq_seen"))
-    late = F.coalesce(F.col("_oldest") <= major(F.col("_seq_seen")), F.lit(False))
+    late = F.coalesce(F.col("oldest") <= major(F.col("_seq_seen")), F.lit(False))
     joined = keys.join(seen, "_key", "left")
-    again = late | F.col("_moved") | F.col("_dangling")
+    again = late | F.col("moved") | F.col("dangling")
     if standing.shifts:
         # A transaction that goes on: its first part may have to be read in another order now.
         # One that takes the key over: which row it then deletes may be one that stands.
-        begun = standing.heads.select("_key", F.col("_tx_id").alias("_begun"), "_is_current")
+        begun = standing.heads.select("_key", F.col("_tx_id").alias("begun"), "_is_current")
         joined = joined.join(begun, "_key", "left")
-        again |= F.coalesce(F.array_contains("_tx_ids", F.col("_begun")), F.lit(False))
-        overtaken = F.arrays_overlap("_created", "_deleted") & F.col("_is_current")
+        again |= F.coalesce(F.array_contains("tx_ids", F.col("begun")), F.lit(False))
+        overtaken = F.arrays_overlap("created", "deleted") & F.col("_is_current")
         again |= F.coalesce(overtaken, F.lit(False))
     found = joined.select("_key", again.alias("_rederive"))
     if standing.unsettled is not None:
@@ -122,12 +122,12 @@ def _by_key(batch: DataFrame) -> DataFrame:
         batch.withColumn("_dangling", tombstone & first)
         .groupBy("_key")
         .agg(
-            F.min(F.when(~tombstone, major(F.col("_seq")))).alias("_oldest"),
-            F.max(F.col("_kind") == "move").alias("_moved"),
-            F.max("_dangling").alias("_dangling"),
-            F.collect_set("_tx_id").alias("_tx_ids"),
-            F.collect_set(created).alias("_created"),
-            F.collect_set(deleted).alias("_deleted"),
+            F.min(F.when(~tombstone, major(F.col("_seq")))).alias("oldest"),
+            F.max(F.col("_kind") == "move").alias("moved"),
+            F.max("_dangling").alias("dangling"),
+            F.collect_set("_tx_id").alias("tx_ids"),
+            F.collect_set(created).alias("created"),
+            F.collect_set(deleted).alias("deleted"),
         )
     )
 
@@ -156,13 +156,13 @@ def _united(found: DataFrame) -> DataFrame:
 
 def _with_chains(found: DataFrame, moves: DataFrame) -> DataFrame:
     """Adds every key that hangs on a re-derived one by moves, in either direction, however far."""
-    forward = moves.select("_key", F.coalesce("_moved_to", "_moved_from").alias("_other"))
-    backward = forward.select(F.col("_other").alias("_key"), F.col("_key").alias("_other"))
+    forward = moves.select("_key", F.coalesce("_moved_to", "_moved_from").alias("other"))
+    backward = forward.select(F.col("other").alias("_key"), F.col("_key").alias("other"))
     edges = forward.unionByName(backward).distinct()
     chained = found.where("_rederive").select("_key")
     frontier = chained
     while not frontier.isEmpty():
-        reached = frontier.join(edges, "_key").select(F.col("_other").alias("_key")).distinct()
+        reached = frontier.join(edges, "_key").select(F.col("other").alias("_key")).distinct()
         frontier = kept(reached.join(chained, "_key", "left_anti"))
         chained = chained.unionByName(frontier)
     all_keys = found.unionByName(chained.select("_key", F.lit(True).alias("_rederive")))

@@ -185,7 +185,7 @@ class TableRun:
         return Batch(tally, changes.like(decoded, delta.read(self.spark, path).schema))
 
     def _quarantine(self, decoded: DataFrame) -> None:
-        rows = decoded.where(F.col("_class") == verdict.QUARANTINED).select(
+        rows = decoded.where(F.col("_verdict") == verdict.QUARANTINED).select(
             F.lit(self.cut.table).alias("table"),
             "_record.*",
             F.col("_key").alias("record_key"), F.col("_reason").alias("reason"),
@@ -435,7 +435,7 @@ class TableRun:
 
 
 def _tallied() -> list[Column]:
-    kind = F.col("_class")
+    kind = F.col("_verdict")
     of = {
         "changes": kind == verdict.CHANGE,
         "fences": kind == verdict.FENCE,

@@ -1,4 +1,4 @@
-"""What a record is, and why it cannot be decoded: `_class`, `_reason`, `_detail` in columns.
+"""What a record is, and why it cannot be decoded: `_verdict`, `_reason`, `_detail` in columns.
 
 Reasons and sentences are those of `strandline.interpreter.decode`, tried in its order.
 """
@@ -45,12 +45,12 @@ class Judged:
 
 
 def judge(rows: DataFrame, by: Judged) -> DataFrame:
-    """Adds `_reason`, `_class` and `_detail`."""
+    """Adds `_reason`, `_verdict` and `_detail`."""
     unfit = {name: f"unfit:{name}" for name in by.cells}
     return (
         rows.withColumns({unfit[name]: is_unfit for name, (is_unfit, _) in by.cells.items()})
         .withColumns({"_reason": _reason(by, [F.col(quoted(name)) for name in unfit.values()])})
-        .withColumns({"_class": _class(), "_detail": _detail(by, unfit)})
+        .withColumns({"_verdict": _verdict(), "_detail": _detail(by, unfit)})
     )
 
 
@@ -130,7 +130,7 @@ def _is_control(fields: Sequence[str]) -> Column:
     return any_of([*named, v["status"].isNotNull() & v["id"].isNotNull()])
 
 
-def _class() -> Column:
+def _verdict() -> Column:
     op = F.col("_op")
     return (
         F.when(F.col("_reason").isNotNull(), QUARANTINED)

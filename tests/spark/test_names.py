@@ -15,18 +15,9 @@ ENGINE_S = [
     "exact", "loose", "schema_id", "value_payload", "lived", "all", "t", "s", "n", "c", "m",
 ]  # fmt: skip
 ODD = [
-    "First Name",
-    "a.b",
-    "tick`y",
-    "q(1)",
-    "Größe",
-    "x;y,z",
-    "a=b",
-    'quo"te',
-    "it's",
-    "id:1",
-    "*",
-]
+    "First Name", "a.b", "tick`y", "q(1)", "Größe", "x;y,z", "a=b", 'quo"te', "it's", "id:1", "*",
+    "_id", "_deleted", "_version", "_class", "__op", "__deleted",
+]  # fmt: skip
 NAMES = ENGINE_S + ODD
 
 
