@@ -111,12 +111,10 @@ class _Reading:
     def _missing(self, topic: str) -> dict[Place, int]:
         """How far the partitions are applied that have more landed."""
         row = self.published.get(topic)
-        applied = _applied(row) if row else {}
         return {
             (one.topic_id, one.partition): start
             for one in self.landed.get(topic, ())
-            if (start := applied.get((one.topic_id, one.partition), one.first_offset))
-            < one.next_offset
+            if (start := row.next_of(one) if row else one.first_offset) < one.next_offset
         }
 
     def _table(
@@ -274,14 +272,6 @@ def _ends(watermarks: Iterable[Watermarks]) -> dict[str, dict[Place, int]]:
 
 def _beyond(ends: Mapping[Place, int], reached: Mapping[Place, int]) -> int:
     return sum(max(end - reached.get(place, 0), 0) for place, end in ends.items())
-
-
-def _applied(row: Published) -> dict[Place, int]:
-    return {
-        (topic_id, partition): offset
-        for topic_id, offsets in row.applied.items()
-        for partition, offset in offsets.items()
-    }
 
 
 def _time(text: str) -> datetime:

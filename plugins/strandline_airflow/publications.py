@@ -66,9 +66,10 @@ class Published:
     def lag(self, landed: Iterable[Landed]) -> int:
         """How many offsets of the topic are landed, but not applied."""
         own = (one for one in landed if one.topic == self.topic)
-        return sum(max(one.next_offset - self._next(one), 0) for one in own)
+        return sum(max(one.next_offset - self.next_of(one), 0) for one in own)
 
-    def _next(self, of: Landed) -> int:
+    def next_of(self, of: Landed) -> int:
+        """The offset of a landed partition that is to be applied next."""
         return self.applied.get(of.topic_id, {}).get(of.partition, of.first_offset)
 
     @staticmethod

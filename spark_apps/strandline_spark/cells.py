@@ -172,7 +172,7 @@ def _typed(column: str) -> str:
 
 
 def _unheld(column: str) -> str:
-    return f"beyond:{column}"
+    return f"unheld:{column}"
 
 
 def _is_unfit(column: str, names: Container[str]) -> Column:

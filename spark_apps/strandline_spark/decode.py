@@ -27,7 +27,7 @@ from strandline_spark.meta import Meta
 from strandline_spark.shape import Shape
 from strandline_spark.verdict import Judged, judge
 
-LANDED = ("topic", "topic_id", "partition", "offset", "timestamp", "key", "value", "headers")
+_LANDED = ("topic", "topic_id", "partition", "offset", "timestamp", "key", "value", "headers")
 
 Step = Mapping[str, Column] | Callable[[DataFrame], Mapping[str, Column]]
 
@@ -69,7 +69,7 @@ class Decoder:
             ),
         )
         return judged.select(
-            F.struct(*LANDED).alias("_record"), "_verdict", "_reason", "_detail",
+            F.struct(*_LANDED).alias("_record"), "_verdict", "_reason", "_detail",
             *(cells.stored(name) for name in self.shape.names),
             *meta.columns(rows.columns),
         )  # fmt: skip

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from strandline.change import Op
 from strandline.version import ClosedBy, TimeQuality
 from strandline_spark import values
+from strandline_spark.changes import quoted
 from strandline_spark.link import BASE, by_key, earlier, is_image, so_far
 from strandline_spark.windows import of_key
 
@@ -36,9 +37,7 @@ class Columns:
     def compared(self) -> Column:
         """What two images are compared by: JSON documents without regard to white space."""
         cells = (
-            values.comparable_json(F.col(_quoted(name)))
-            if self.json[name]
-            else F.col(_quoted(name))
+            values.comparable_json(F.col(quoted(name))) if self.json[name] else F.col(quoted(name))
             for name in self.tracked
         )
         missing: Column = F.col("_unavailable")
@@ -73,7 +72,7 @@ def _filled(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
     for name in columns:
         known = (is_image() | _is_base()) & ~F.array_contains(missing, name)
         unheld = F.coalesce(F.array_contains("_unheld", name), F.lit(False))
-        cell = F.struct(F.col(_quoted(name)).alias("value"), unheld.alias("unheld"))
+        cell = F.struct(F.col(quoted(name)).alias("value"), unheld.alias("unheld"))
         value = F.when(known, cell)
         filled[name] = F.last(value, ignorenulls=True).over(chain)
     unavailable = F.array(
@@ -111,10 +110,10 @@ def _overwritten(rows: DataFrame, ignored: Sequence[str]) -> DataFrame:
     version = of_key("_life", "_standing").orderBy("_seq")
     whole = version.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     told = [*ignored, "_unavailable"]
-    last = F.last(F.when(is_image(), F.struct(*map(_quoted, told))), ignorenulls=True).over(whole)
+    last = F.last(F.when(is_image(), F.struct(*map(quoted, told))), ignorenulls=True).over(whole)
     latest = rows.withColumn("_standing", number).withColumn("_latest", last)
     replaced = {
-        name: F.when(is_image(), F.col("_latest").getField(name)).otherwise(F.col(_quoted(name)))
+        name: F.when(is_image(), F.col("_latest").getField(name)).otherwise(F.col(quoted(name)))
         for name in told
     }
     return latest.withColumns(replaced).drop("_standing", "_latest")
@@ -139,7 +138,7 @@ def _versions(boundaries: DataFrame, columns: Sequence[str]) -> DataFrame:
         .withColumn("_last", F.col("_seq") == F.max(version).over(of_key()))
     )
     return timed.where(is_image() | _is_base()).select(
-        *(F.col(_quoted(name)) for name in columns),
+        *(F.col(quoted(name)) for name in columns),
         *_meta(),
     )
 
@@ -217,7 +216,3 @@ def _meta() -> list[Column]:
         "_seq_seen": F.when(F.col("_last"), F.col("_seen")),
     }
     return [column.alias(name) for name, column in columns.items()]
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
