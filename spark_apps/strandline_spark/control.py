@@ -55,15 +55,11 @@ def told(spark: SparkSession, manifest: Manifest, connector: Connector) -> Told:
             _keep(landed.where(tells), lake.control, manifest.number)
     if not delta.exists(spark, lake.control):
         return Told(count, {}, (), ())
-    events = delta.read(spark, lake.control).where(F.col("run") <= manifest.number)
-    before = events.where(F.col("run") < manifest.number)
-    snapshots = _snapshots(_records(events))
-    earlier = _snapshots(_records(before))
-    changes = (
-        schema_history.schema_change(record.at, outcome.payload)
-        for record, outcome in _told(_records(events))
-    )
+    events = _told(delta.read(spark, lake.control), manifest.number)
+    changes = (schema_history.schema_change(e.record.at, e.control.payload) for e in events)
     columns = schema_history.column_types((c for c in changes if c is not None), connector)
+    snapshots = _snapshots(events)
+    earlier = _snapshots(e for e in events if e.run < manifest.number)
     return Told(count, columns, snapshots, [s for s in snapshots if s not in earlier])
 
 
@@ -74,23 +70,28 @@ def _keep(telling: DataFrame, path: str, run: int) -> None:
     delta.append(telling.select(*names, F.lit(run).alias("run")), path, run)
 
 
-def _records(events: DataFrame) -> list[Record]:
-    ordered = events.orderBy("topic", "partition", "offset").select(
-        "topic", "partition", "offset", "value"
-    )
-    return [
-        Record(
-            Coordinates(row["topic"], row["partition"], row["offset"]), 0, None, bytes(row["value"])
-        )
-        for row in ordered.toLocalIterator()
-    ]
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """A control record that told something, and the run that kept it."""
+
+    record: Record
+    control: Control
+    run: int
 
 
-def _told(records: Iterable[Record]) -> list[tuple[Record, Control]]:
-    outcomes = ((record, Decoder().decode(record)) for record in records)
-    return [(record, outcome) for record, outcome in outcomes if isinstance(outcome, Control)]
+def _told(events: DataFrame, run: int) -> list[_Event]:
+    """The events of all runs up to this one, in the order of their coordinates."""
+    ordered = events.where(F.col("run") <= run).orderBy("topic", "partition", "offset")
+    found = []
+    for row in ordered.select("topic", "partition", "offset", "value", "run").toLocalIterator():
+        at = Coordinates(row["topic"], row["partition"], row["offset"])
+        record = Record(at, 0, None, bytes(row["value"]))
+        outcome = Decoder().decode(record)
+        if isinstance(outcome, Control):
+            found.append(_Event(record, outcome, row["run"]))
+    return found
 
 
-def _snapshots(records: Iterable[Record]) -> list[Snapshot]:
-    notices = (notification.notice(outcome.payload) for _, outcome in _told(records))
+def _snapshots(events: Iterable[_Event]) -> list[Snapshot]:
+    notices = (notification.notice(event.control.payload) for event in events)
     return notification.completed(n for n in notices if n is not None)

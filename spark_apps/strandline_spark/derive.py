@@ -1,7 +1,6 @@
 """The chain distinct → link → fold for a set of keys, from the beginning or onto their heads."""
 
 from dataclasses import dataclass
-from typing import Self
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -57,23 +56,11 @@ class Derived:
         for each in self.held:
             each.unpersist()
 
-    def with_(self, other: Self) -> "Derived":
-        """Both together; they share no key."""
-        return Derived(
-            self.versions.unionByName(other.versions),
-            self.unseen.unionByName(other.unseen),
-            self.keys + other.keys,
-            self.distinct + other.distinct,
-            self.lone_tombstones + other.lone_tombstones,
-            self.orphans + other.orphans,
-            self.held + other.held,
-        )
-
 
 def derive(
     deliveries: DataFrame, context: Context, *, heads: DataFrame | None = None, moves: bool = False
 ) -> Derived:
-    """The versions that follow from deliveries, onto `heads` where given.
+    """The versions that follow from deliveries: of a key that has one of `heads`, onto that.
 
     `moves`: whether key moves are among them; then every key of a chain has to be.
     """

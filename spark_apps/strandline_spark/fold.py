@@ -133,9 +133,8 @@ def _versions(boundaries: DataFrame, columns: Sequence[str]) -> DataFrame:
     version = F.when(is_image() | _is_base(), F.col("_seq"))
     timed = (
         boundaries.withColumn("_truncated", truncated)
-        .withColumn("_reached", reached)
+        .withColumns({"_reached": reached, "_last": F.col("_seq") == F.max(version).over(of_key())})
         .withColumn("_next", F.lead(_next_boundary()).over(by_key()))
-        .withColumn("_last", F.col("_seq") == F.max(version).over(of_key()))
     )
     return timed.where(is_image() | _is_base()).select(
         *(F.col(quoted(name)) for name in columns),

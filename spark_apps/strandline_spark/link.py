@@ -80,13 +80,17 @@ def lives(rows: DataFrame) -> DataFrame:
     opened = F.when(F.col("_opens"), F.struct("_seq", "_base_entity_id"))
     return (
         rows.withColumn("_fenced", fenced)
-        .withColumn("_seen", F.max(seen).over(of_key()))
-        .withColumn("_live", live)
-        .withColumn("_opens", is_image() & (~F.col("_live") | create))
-        .withColumn("_ends", is_end() & F.col("_live"))
+        .withColumns({"_seen": F.max(seen).over(of_key()), "_live": live})
+        .withColumns(
+            {
+                "_opens": is_image() & (~F.col("_live") | create),
+                "_ends": is_end() & F.col("_live"),
+            }
+        )
         .withColumn("_opened", F.last(opened, ignorenulls=True).over(so_far(by_key())))
-        .withColumn("_life", F.col("_opened._seq"))
-        .withColumn("_entity_from", F.col("_opened._base_entity_id"))
+        .withColumns(
+            {"_life": F.col("_opened._seq"), "_entity_from": F.col("_opened._base_entity_id")}
+        )
         .drop("_fenced", "_live", "_opened")
     )
 

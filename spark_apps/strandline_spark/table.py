@@ -1,14 +1,12 @@
 """One table of a run: the stages in their order, from landed bytes to the commit of its history."""
 
 import time
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, TableReceipt
 from strandline_spark import (
     apply,
@@ -18,56 +16,17 @@ from strandline_spark import (
     fences,
     heads,
     in_flight,
-    intake,
-    landing,
     moves,
     noted,
-    observed,
-    verdict,
 )
-from strandline_spark.connectors import CONNECTORS, Connector
-from strandline_spark.control import Told
-from strandline_spark.decode import Decoder
+from strandline_spark.batch import NOTHING, Batch, Tally, arrived
 from strandline_spark.derive import Context, Derived, derive
 from strandline_spark.distinct import distinct_fences
 from strandline_spark.fold import Columns
 from strandline_spark.heads import Standing, Touched
-from strandline_spark.intake import Shared
 from strandline_spark.memory import kept
 from strandline_spark.noted import Noted
-from strandline_spark.shape import Known, shape
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What the records of a batch turned out to be, as counted in the pass that decodes them."""
-
-    landed: int
-    changes: int
-    fences: int
-    tombstones: int
-    control: int
-    quarantined: int
-    moves: int
-    reads: int
-    in_flight: int
-
-    @property
-    def kinds(self) -> frozenset[str]:
-        """The kinds of changes in the batch, as `changes.kinds` names them."""
-        counted = {"fence": self.fences, "move": self.moves, changes.IN_FLIGHT: self.in_flight}
-        return frozenset(kind for kind, number in counted.items() if number)
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What arrived: its tally and, unless it is large, its changes in memory."""
-
-    tally: Tally
-    changes: DataFrame | None
-
-
-NOTHING = Batch(Tally(*([0] * len(fields(Tally)))), None)
+from strandline_spark.part import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,32 +51,8 @@ class Deliveries:
 
 
 @dataclass(frozen=True, slots=True)
-class TableRun:
-    """One table's part of a manifest; `spark` is a session of its own.
-
-    `refused`: whether earlier runs put records of the table into quarantine; `small`: whether what
-    arrived is quicker kept than read again; `shared`: where it was read with that of other tables.
-    """
-
-    spark: SparkSession
-    manifest: Manifest
-    cut: TableCut
-    told: Told
-    refused: bool
-    small: bool
-    shared: Shared | None = None
-
-    @property
-    def connector(self) -> Connector:
-        return CONNECTORS[self.manifest.connector]
-
-    @property
-    def lake(self) -> SourceLake:
-        return SourceLake(self.manifest.lake, self.manifest.source)
-
-    @property
-    def run(self) -> int:
-        return self.manifest.number
+class TableRun(Part):
+    """The stages of one table's part of a manifest."""
 
     def compact(self) -> TableReceipt:
         """Applies what was landed; raises what goes wrong, having committed no history."""
@@ -127,7 +62,7 @@ class TableRun:
         if applied >= self.run:
             mine = noted.of_run(self.spark, history, self.run) or self._before()
             return self._versioned(mine.receipt)
-        batch = self._decode() if self.cut.ranges else NOTHING
+        batch = arrived(self) if self.cut.ranges else NOTHING
         tally = batch.tally
         receipt = TableReceipt(
             table=self.cut.table,
@@ -144,54 +79,7 @@ class TableRun:
             receipt = self._versioned(replace(receipt, counts=counts))
         return replace(receipt, seconds=round(time.monotonic() - began, 3))
 
-    # ------------------------------------------------------------------ decode
-
-    def landed(self) -> DataFrame:
-        """The records of the run."""
-        return landing.records(
-            self.spark, self.lake.landing, self.manifest.landing_version, self.cut.ranges
-        )
-
-    def _decode(self) -> Batch:
-        path = self.lake.changes(self.cut.table)
-        if self.shared is None:
-            parsed, schemas = intake.parsed(self.landed(), self.cut)
-        else:
-            parsed, schemas = self.shared.of(self.spark, self.cut)
-        known = Known(
-            self.cut.topic,
-            self.cut.rules,
-            changes.stored_types(self.spark, path),
-            self.told.columns,
-        )
-        of = shape(parsed, schemas, self.connector.rules, known)
-        flat = [number for number, pair in schemas.items() if pair.flat]
-        decoded = Decoder(of, self.connector, self.cut.rules, self.run).decode(parsed, flat)
-        if self.small:
-            decoded = kept(decoded)
-        counted = None
-        if delta.applied(self.spark, path) < self.run:
-            seen = Observation(f"decode {self.cut.table}")
-            changes.store(decoded.observe(seen, *_tallied()), path, of.names, self.run)
-            counted = observed.told(self.spark, seen)
-        stored = counted is None  # by an attempt before this one, or by another process
-        if stored:
-            counted = decoded.agg(*_tallied()).first().asDict()
-        tally = Tally(**counted)
-        if tally.quarantined:
-            self._quarantine(decoded)
-        if stored or not self.small:
-            return Batch(tally, None)
-        return Batch(tally, changes.like(decoded, delta.read(self.spark, path).schema))
-
-    def _quarantine(self, decoded: DataFrame) -> None:
-        rows = decoded.where(F.col("_verdict") == verdict.QUARANTINED).select(
-            F.lit(self.cut.table).alias("table"),
-            "_record.*",
-            F.col("_key").alias("record_key"), F.col("_reason").alias("reason"),
-            F.col("_detail").alias("detail"), F.lit(self.run).alias("run"),
-        )  # fmt: skip
-        delta.append(rows, self.lake.quarantine, self.run, f"{delta.APPLICATION}/{self.cut.table}")
+    # ------------------------------------------------------------------ what arrived
 
     def _sweeps(self, batch: Batch, applied: int) -> DataFrame | None:
         """The fences of complete snapshots, put on record; None where there are no new ones.
@@ -334,10 +222,6 @@ class TableRun:
         """The records of the table that cannot be read."""
         return self.quarantine()
 
-    def quarantine(self) -> DataFrame:
-        """The table's part of the quarantine."""
-        return delta.read(self.spark, self.lake.quarantine).where(F.col("table") == self.cut.table)
-
     def _columns(self, every: DataFrame) -> Columns:
         json = changes.business_columns(every)
         return Columns(json, self.cut.rules.tracked(tuple(json)))
@@ -386,19 +270,19 @@ class TableRun:
         moved = F.col("_in_flight") if again else F.lit(False)
         return cuts.where((F.col("_first_run") == self.run) | moved)
 
-    def _derived(
-        self, known: Deliveries, keys: Touched, standing: Standing, context: Context
-    ) -> Derived:
-        parts = []
-        if keys.count > keys.rederived or not keys.count:
-            appended = keys.rows.where(~F.col("_rederive"))
-            base = standing.heads.join(appended, "_key", "left_semi")
-            batch = known.new.join(appended, "_key", "left_semi")
-            parts.append(derive(batch, context, heads=base))
-        if keys.rederived:
-            every = known.rows.join(keys.rows.where("_rederive"), "_key", "left_semi")
-            parts.append(derive(every, context, moves=standing.moves is not None))
-        return reduce(Derived.with_, parts)
+    @staticmethod
+    def _derived(known: Deliveries, keys: Touched, standing: Standing, context: Context) -> Derived:
+        """The versions of all touched keys: of some onto their heads, of others from scratch."""
+        appended = keys.rows.where(~F.col("_rederive"))
+        rows = known.new.join(appended, "_key", "left_semi")
+        heads = standing.heads.join(appended, "_key", "left_semi")
+        if not keys.rederived:
+            return derive(rows, context, heads=heads)
+        every = known.rows.join(keys.rows.where("_rederive"), "_key", "left_semi")
+        moves = standing.moves is not None
+        if keys.rederived == keys.count:
+            return derive(every, context, moves=moves)
+        return derive(rows.unionByName(every), context, heads=heads, moves=moves)
 
     def _counts(
         self, counts: Counts, tally: Tally, derived: Derived, cuts: DataFrame | None
@@ -432,21 +316,3 @@ class TableRun:
     def _versioned(self, receipt: TableReceipt) -> TableReceipt:
         path = self.lake.history(self.cut.table)
         return replace(receipt, history_version=delta.version(self.spark, path))
-
-
-def _tallied() -> list[Column]:
-    kind = F.col("_verdict")
-    of = {
-        "changes": kind == verdict.CHANGE,
-        "fences": kind == verdict.FENCE,
-        "tombstones": kind == verdict.TOMBSTONE,
-        "control": kind == verdict.CONTROL,
-        "quarantined": kind == verdict.QUARANTINED,
-        "moves": (kind == verdict.CHANGE) & (F.col("_kind") == "move"),
-        "reads": F.col("_emitted").isNotNull(),
-        "in_flight": F.col("_in_flight") & (kind != verdict.QUARANTINED),
-    }
-    return [
-        F.count(F.lit(1)).alias("landed"),
-        *(F.count_if(condition).alias(name) for name, condition in of.items()),
-    ]

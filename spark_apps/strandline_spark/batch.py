@@ -1,0 +1,108 @@
+"""What arrived for one table in a run: decoded, counted, and put on record."""
+
+from dataclasses import dataclass, fields
+
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import functions as F
+
+from strandline_spark import changes, delta, intake, observed, verdict
+from strandline_spark.decode import Decoder
+from strandline_spark.memory import kept
+from strandline_spark.part import Part
+from strandline_spark.shape import Known, shape
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What the records of a batch turned out to be, as counted in the pass that decodes them."""
+
+    landed: int
+    changes: int
+    fences: int
+    tombstones: int
+    control: int
+    quarantined: int
+    moves: int
+    reads: int
+    in_flight: int
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of changes in the batch, as `changes.kinds` names them."""
+        counted = {"fence": self.fences, "move": self.moves, changes.IN_FLIGHT: self.in_flight}
+        return frozenset(kind for kind, number in counted.items() if number)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What arrived: its tally and, unless it is large, its changes in memory."""
+
+    tally: Tally
+    changes: DataFrame | None
+
+
+NOTHING = Batch(Tally(*([0] * len(fields(Tally)))), None)
+
+
+def arrived(part: Part) -> Batch:
+    """Decodes the part's records; stores its changes, and in quarantine what can't be read."""
+    path = part.lake.changes(part.cut.table)
+    decoded, columns = _decoded(part)
+    if part.small:
+        decoded = kept(decoded)
+    counted = None
+    if delta.applied(part.spark, path) < part.run:
+        seen = Observation(f"decode {part.cut.table}")
+        changes.store(decoded.observe(seen, *_tallied()), path, columns, part.run)
+        counted = observed.told(part.spark, seen)
+    stored = counted is None  # by an attempt before this one, or by another process
+    if stored:
+        counted = decoded.agg(*_tallied()).first().asDict()
+    tally = Tally(**counted)
+    if tally.quarantined:
+        _quarantine(part, decoded)
+    if stored or not part.small:
+        return Batch(tally, None)
+    return Batch(tally, changes.like(decoded, delta.read(part.spark, path).schema))
+
+
+def _decoded(part: Part) -> tuple[DataFrame, list[str]]:
+    """The landed records, decoded, and the columns that the table has after them."""
+    if part.shared is None:
+        parsed, schemas = intake.parsed(part.landed(), part.cut)
+    else:
+        parsed, schemas = part.shared.of(part.spark, part.cut)
+    stored = changes.stored_types(part.spark, part.lake.changes(part.cut.table))
+    known = Known(part.cut.topic, part.cut.rules, stored, part.told.columns)
+    of = shape(parsed, schemas, part.connector.rules, known)
+    flat = [number for number, pair in schemas.items() if pair.flat]
+    decoder = Decoder(of, part.connector, part.cut.rules, part.run)
+    return decoder.decode(parsed, flat), of.names
+
+
+def _quarantine(part: Part, decoded: DataFrame) -> None:
+    rows = decoded.where(F.col("_verdict") == verdict.QUARANTINED).select(
+        F.lit(part.cut.table).alias("table"),
+        "_record.*",
+        F.col("_key").alias("record_key"), F.col("_reason").alias("reason"),
+        F.col("_detail").alias("detail"), F.lit(part.run).alias("run"),
+    )  # fmt: skip
+    delta.append(rows, part.lake.quarantine, part.run, f"{delta.APPLICATION}/{part.cut.table}")
+
+
+def _tallied() -> list[Column]:
+    kind = F.col("_verdict")
+    of = {
+        "changes": kind == verdict.CHANGE,
+        "fences": kind == verdict.FENCE,
+        "tombstones": kind == verdict.TOMBSTONE,
+        "control": kind == verdict.CONTROL,
+        "quarantined": kind == verdict.QUARANTINED,
+        "moves": (kind == verdict.CHANGE) & (F.col("_kind") == "move"),
+        "reads": F.col("_emitted").isNotNull(),
+        "in_flight": F.col("_in_flight") & (kind != verdict.QUARANTINED),
+    }
+    return [
+        F.count(F.lit(1)).alias("landed"),
+        *(F.count_if(condition).alias(name) for name, condition in of.items()),
+    ]
