@@ -25,8 +25,10 @@ help: ## print this list
 demo: jars ## replay two recorded databases through Kafka, Airflow and Spark; compare with the truth
 	@$(WITH_JAVA) exec $(BIN)/python -m examples.demo
 
+# In two processes, each with a Spark of its own: one plans on one core and waits. The tests of a
+# file stay together, since they share what is slow to build.
 test: jars lint ## check style, types and import rules, then run the tests
-	@$(WITH_JAVA) exec $(BIN)/python -m pytest
+	@$(WITH_JAVA) exec $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 e2e: jars ## run the tests that `make test` has no time for: each DAG that people trigger, for real
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests/e2e tests/spark/test_chaos.py \
