@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from examples import jvm
 from examples.captures import CAPTURES, Capture
 from examples.embedded_kafka import EmbeddedKafka
 from strandline.lake import SourceLake
@@ -47,9 +48,9 @@ class Stage:
         """The variables of an Airflow process: this project's DAGs and plugins, these brokers.
 
         Airflow finds everything in them, as it would in a deployment; the DAGs are the ordinary
-        ones. Variables of an Airflow that this user may have besides do not get in.
+        ones. Variables of an Airflow or a Spark that this user may have besides do not get in.
         """
-        own = {name: value for name, value in os.environ.items() if not _is_airflows(name)}
+        own = {name: value for name, value in os.environ.items() if not _is_others(name)}
         return own | {
             # Airflow and the provider start programs of this environment by name.
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
@@ -59,7 +60,7 @@ class Stage:
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "PYTHONPATH": str(PROJECT),
             "STRANDLINE_HOME": str(PROJECT),
-            "SPARK_CONF_DIR": str(PROJECT / "examples" / "spark"),
+            "SPARK_SUBMIT_OPTS": jvm.options(),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_LOCAL_DIRS": str(self.folder / "spark"),
             LAKE_VARIABLE: str(self.lake),
@@ -83,8 +84,8 @@ def brokers() -> Iterator[dict[str, EmbeddedKafka]]:
         yield started
 
 
-def _is_airflows(name: str) -> bool:
-    return name.startswith(("AIRFLOW_", "AIRFLOW__", "STRANDLINE_"))
+def _is_others(name: str) -> bool:
+    return name.startswith(("AIRFLOW_", "STRANDLINE_")) or name == "SPARK_CONF_DIR"
 
 
 def _connection(source: str) -> str:
