@@ -6,6 +6,7 @@ in it: so the settings come as options, not by SPARK_CONF_DIR.
 """
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -31,7 +32,7 @@ def options() -> str:
 
     A source's own settings are given to spark-submit by name and come before these.
     """
-    return " ".join([*_settings(), f"-XX:SharedArchiveFile={ARCHIVE}", "-Xlog:cds=off"])
+    return _joined(f"-XX:SharedArchiveFile={ARCHIVE}")
 
 
 def rehearse(log: Path) -> None:
@@ -40,8 +41,8 @@ def rehearse(log: Path) -> None:
     `RehearsalError` where that fails. Whatever stops it stops that Spark too.
     """
     new = ARCHIVE.with_suffix(".new")
-    flags = [*_settings(), f"-XX:ArchiveClassesAtExit={new}", "-Xlog:cds=off"]
-    environment = os.environ | {"SPARK_SUBMIT_OPTS": " ".join(flags)}
+    new.unlink(missing_ok=True)
+    environment = os.environ | {"SPARK_SUBMIT_OPTS": _joined(f"-XX:ArchiveClassesAtExit={new}")}
     environment.pop("SPARK_CONF_DIR", None)
     with log.open("wb") as output:
         rehearsal = subprocess.Popen(
@@ -62,9 +63,14 @@ def rehearse(log: Path) -> None:
     new.replace(ARCHIVE)
 
 
+def _joined(archiving: str) -> str:
+    # What Java says of an archive is of no use to whoever reads the log of a run.
+    return shlex.join([*_settings(), archiving, "-Xlog:cds=off"])
+
+
 def _settings() -> Iterator[str]:
     """The lines of the settings as options of Java."""
     for line in _SETTINGS.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             name, value = line.split(maxsplit=1)
-            yield value if name == _FLAGS else f"-D{name}={value}"
+            yield from value.split() if name == _FLAGS else [f"-D{name}={value}"]

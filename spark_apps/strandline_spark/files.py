@@ -25,7 +25,7 @@ def exists(spark: SparkSession, uri: str) -> bool:
 
 
 def write_text(spark: SparkSession, uri: str, text: str) -> None:
-    """Replaces the file; a reader sees the old text or the new, on stores that can do that."""
+    """Replaces the file. Who dies over it may leave a part, which the next attempt replaces."""
     _, path, system = _opened(spark, uri)
     stream = system.create(path, True)
     try:
