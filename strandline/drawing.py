@@ -11,7 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from strandline.explanation import (
+from strandline.printable import cells, clipped, packed, printable
+from strandline.record import Coordinates
+from strandline.rendering import plain
+from strandline.steps import (
     Cell,
     Closed,
     Explanation,
@@ -23,9 +26,6 @@ from strandline.explanation import (
     Reference,
     Step,
 )
-from strandline.printable import cells, clipped, packed, printable
-from strandline.record import Coordinates
-from strandline.rendering import plain
 from strandline.version import ClosedBy, TimeQuality
 
 MIN_WIDTH = 40

@@ -17,8 +17,8 @@ from pyspark.sql import functions as F
 from strandline import spelling
 from strandline.types import MAX_SCALE, ColumnType, Kind, Wire
 from strandline.values import HELD, MAX_MICROS, MIN_MICROS
-from strandline_spark import structured
-from strandline_spark.shallow import any_of
+from strandline_spark import decimals, structured
+from strandline_spark.shallow import any_of, once
 
 STRICT = {
     "mode": "PERMISSIVE",
@@ -48,13 +48,6 @@ _FRACTION = r"[0-9][.eE]|Infinity"
 _LOOKS_LIKE_A_DOUBLE = (
     r"\A(?:-?[0-9]+\.[0-9]+(?:E-?[0-9]+)?\z|\"-?Infinity\"\z|[\[{][\s\S]*?(?:[0-9][.eE]|Infinity))"
 )
-
-_HEX_OF_A_LONG = 16
-_HEX_OF_38_DIGITS = 32
-_TWO_64 = Decimal(1 << 64)
-# Longer numbers are kept in nine decimal digits a place and take up 24 bits at a time.
-_PLACE = 1_000_000_000
-_LIMB, _HEX_OF_A_LIMB = 1 << 24, 6
 
 
 def decode(text: Column, of: ColumnType) -> Column:
@@ -135,7 +128,7 @@ def respelled(
     fields = ", ".join("`" + name.replace("`", "``") + "`: STRING" for name in wanted)
     schema = f"STRUCT<{fields}>" if image is None else f"{image} STRUCT<{fields}>"
     found = F.from_json(marked(payload), schema, STRICT)
-    texts = _once(
+    texts = once(
         found if image is None else found[image],
         lambda row: F.struct(
             *(
@@ -181,11 +174,6 @@ def _when_matched(pattern: str, cell: Column, value: Column) -> Column:
     return F.when(_matches(pattern, cell), value)
 
 
-def _once(value: Column, use: Callable[[Column], Column]) -> Column:
-    """Names a value inside an expression, so that it is computed once however often it is used."""
-    return F.get(F.transform(F.array(value), use), F.lit(0))
-
-
 def _as_it_is(cell: Column, of: ColumnType) -> Column:
     del of
     return cell
@@ -209,7 +197,7 @@ def _plain(cell: Column, of: ColumnType) -> Column:
             finite = _matches(spelling.NUMBER, cell) & (F.abs(value) < float("inf"))
             return F.when(cell.isin(*spelling.NOT_FINITE) | finite, value)
         case Kind.DECIMAL:
-            return _when_matched(spelling.NUMBER, cell, _number(cell, of))
+            return _when_matched(spelling.NUMBER, cell, decimals.exact(cell, of))
         case _:
             return cell
 
@@ -221,7 +209,7 @@ def _prepare_unsigned(cell: Column, of: ColumnType) -> Column:
 def _unsigned(number: Column, of: ColumnType) -> Column:
     """JDBC's 64 bits have a sign: the upper half of an unsigned BIGINT comes as negative."""
     least, most = (F.lit(Decimal(limit)) for limit in _UNSIGNED)
-    whole = F.when(number < 0, number + F.lit(_TWO_64)).otherwise(number)
+    whole = F.when(number < 0, number + F.lit(decimals.TWO_64)).otherwise(number)
     return F.when(number.between(least, most), whole.cast(of.spark))
 
 
@@ -248,153 +236,21 @@ def _base64(prepared: Column, of: ColumnType) -> Column:
         return prepared
     number = F.substring(prepared, 2, 2**31 - 1)
     if of.kind is Kind.DECIMAL:
-        from_bytes = F.concat(_fixed(prepared, of), F.lit(f"E-{of.scale}")).try_cast(of.spark)
-        from_number = _number(number, of)
+        from_bytes = F.concat(decimals.fixed(prepared, of), F.lit(f"E-{of.scale}")).try_cast(
+            of.spark
+        )
+        from_number = decimals.exact(number, of)
     else:
-        from_bytes = _written(prepared, F.lit(of.scale))
-        from_number = _padded(number, max(of.scale, 0))
+        from_bytes = decimals.written(prepared, F.lit(of.scale))
+        from_number = decimals.padded(number, max(of.scale, 0))
     return F.when(prepared.startswith("n"), from_number).otherwise(from_bytes)
-
-
-def _number(cell: Column, of: ColumnType) -> Column:
-    """A JSON number as decimal; NULL where it has more digits than the type, never rounded."""
-    return F.when(_fraction_digits(cell) <= of.scale, cell.try_cast(of.spark))
-
-
-def _fraction_digits(number: Column) -> Column:
-    written = F.length(F.regexp_extract(number, r"\.([0-9]+)", 1))
-    exponent = F.regexp_extract(number, "[eE]([+-]?[0-9]+)", 1).try_cast("int")
-    return written - F.coalesce(exponent, F.lit(0))
-
-
-def _is_negative(digits: Column) -> Column:
-    """Of a two's complement in hexadecimal: its first bit."""
-    return digits >= "8"
-
-
-def _extended(digits: Column, length: int) -> Column:
-    return F.lpad(digits, length, F.when(_is_negative(digits), "F").otherwise("0"))
-
-
-def _fixed(digits: Column, of: ColumnType) -> Column:
-    """A two's complement in hexadecimal as a whole number in text; NULL where it is too long."""
-    if of.precision <= 18:
-        return F.when(F.length(digits).between(1, _HEX_OF_A_LONG), _short(digits))
-    return F.when(F.length(digits).between(1, _HEX_OF_38_DIGITS), _wide(digits))
-
-
-def _short(digits: Column) -> Column:
-    """Up to 64 bits; a negative base means that the highest bit is a sign."""
-    return F.conv(_extended(digits, _HEX_OF_A_LONG), 16, -10)
-
-
-def _wide(digits: Column) -> Column:
-    """Up to 128 bits in two halves; NULL beyond 38 digits."""
-    filled = _extended(digits, _HEX_OF_38_DIGITS)
-    high = F.conv(F.left(filled, F.lit(_HEX_OF_A_LONG)), 16, -10).cast("decimal(20,0)")
-    low = F.conv(F.right(filled, F.lit(_HEX_OF_A_LONG)), 16, 10).cast("decimal(20,0)")
-    # A negative high half is one too low until the low one, a positive number, is added: with 38
-    # digits that would not fit in between. So 2^64 changes sides.
-    negative = _is_negative(digits)
-    high += F.when(negative, 1).otherwise(0)
-    low -= F.when(negative, F.lit(_TWO_64)).otherwise(F.lit(Decimal(0)))
-    return F.try_add(F.try_multiply(high, F.lit(_TWO_64)), low).cast("string")
-
-
-def _written(digits: Column, scale: Column) -> Column:
-    """The exact text of a two's complement of any length; `scale` counts its fraction digits."""
-    fitting = F.when(F.length(digits) <= _HEX_OF_A_LONG, _short(digits)).when(
-        F.length(digits) <= _HEX_OF_38_DIGITS, _wide(digits)
-    )
-    return F.when(
-        F.length(digits) > 0,
-        _once(F.coalesce(fitting, _long(digits)), lambda n: _pointed(n, scale)),
-    )
-
-
-def _long(digits: Column) -> Column:
-    """A two's complement of any length as a whole number in text; no number type holds it.
-
-    A negative number is its inverted digits plus one.
-    """
-    negative = _is_negative(digits)
-    inverted = F.translate(digits, "0123456789ABCDEF", "FEDCBA9876543210")
-    length = F.ceil(F.length(digits) / _HEX_OF_A_LIMB).cast("int") * _HEX_OF_A_LIMB
-    filled = F.lpad(F.when(negative, inverted).otherwise(digits), length, F.lit("0"))
-    limbs = F.transform(
-        F.regexp_extract_all(filled, F.lit(f"(.{{{_HEX_OF_A_LIMB}}})")),
-        lambda limb: F.conv(limb, 16, 10).cast("bigint"),
-    )
-    places = F.aggregate(limbs, F.array().cast("array<bigint>"), _taken_up)
-    one = F.when(negative, 1).otherwise(0).cast("bigint")
-    start = F.struct(one.alias("carry"), F.array().cast("array<string>").alias("done"))
-    texts = F.aggregate(
-        places,
-        start,
-        _carried,
-        lambda end: F.concat(F.array(end["carry"].cast("string")), end["done"]),
-    )
-    magnitude = _without_zeros(F.array_join(texts, ""))
-    return F.concat(F.when(negative, "-").otherwise(""), magnitude)
-
-
-def _without_zeros(digits: Column) -> Column:
-    """The digits of a whole number without the zeros before it."""
-    return F.regexp_replace(digits, "^0+(?=[0-9])", "")
-
-
-def _taken_up(places: Column, limb: Column) -> Column:
-    """The number in `places` (lowest first) times 2^24 plus the limb.
-
-    A place hands its surplus to the next one only once, so it may exceed nine digits by a little;
-    it never grows from step to step.
-    """
-    return F.transform(
-        F.concat(places, F.array(F.lit(0).cast("bigint"))),
-        lambda place, at: (
-            place * _LIMB % _PLACE
-            + F.coalesce(F.call_function("div", F.get(places, at - 1) * _LIMB, F.lit(_PLACE)), limb)
-        ),
-    )
-
-
-def _carried(state: Column, place: Column) -> Column:
-    total = place + state["carry"]
-    digits = F.lpad((total % _PLACE).cast("string"), 9, "0")
-    return F.struct(
-        F.call_function("div", total, F.lit(_PLACE)).cast("bigint").alias("carry"),
-        F.concat(F.array(digits), state["done"]).alias("done"),
-    )
-
-
-def _pointed(number: Column, scale: Column) -> Column:
-    """A whole number in text with its decimal point; with zeros where the scale is negative."""
-    magnitude = F.ltrim(number, F.lit("-"))
-    sign = F.when(number.startswith("-"), "-").otherwise("")
-    padded = F.lpad(magnitude, F.greatest(F.length(magnitude), scale + 1), F.lit("0"))
-    point = F.greatest(F.length(magnitude) - scale, F.lit(1)) + 1
-    return (
-        F.when(scale > 0, F.concat(sign, F.overlay(padded, F.lit("."), point, F.lit(0))))
-        .when((scale == 0) | (number == "0"), number)
-        .otherwise(F.concat(number, F.repeat(F.lit("0"), -scale)))
-    )
-
-
-def _padded(number: Column, places: int) -> Column:
-    """A JSON number as text with that many fraction digits; NULL where it has more."""
-    zeros = F.lit(places) - _fraction_digits(number)
-    mantissa = F.translate(F.regexp_extract(number, "([0-9.]+)", 1), ".", "")
-    digits = _without_zeros(F.concat(mantissa, F.repeat(F.lit("0"), zeros)))
-    sign = F.when(number.rlike("^-[0.]*[1-9]"), "-").otherwise("")
-    whole = F.concat(sign, digits)
-    return F.when(zeros >= 0, _once(whole, lambda text: _pointed(text, F.lit(places))))
 
 
 def _prepare_variable_scale(cell: Column, of: ColumnType) -> Column:
     """(scale, digits in hexadecimal); NULL where they are not both there."""
     del of
     parts = F.from_json(cell, "scale STRING, value STRING", STRICT)
-    return F.when(cell.rlike(r'"value"\s*:\s*"'), _once(parts, _scale_and_digits))
+    return F.when(cell.rlike(r'"value"\s*:\s*"'), once(parts, _scale_and_digits))
 
 
 def _scale_and_digits(parts: Column) -> Column:
@@ -409,7 +265,7 @@ def _scale_and_digits(parts: Column) -> Column:
 def _variable_scale(prepared: Column, of: ColumnType) -> Column:
     """Exact text without the zeros that end a fraction: equal numbers have one text, as keys."""
     del of
-    written = _written(prepared["digits"], prepared["scale"])
+    written = decimals.written(prepared["digits"], prepared["scale"])
     return F.regexp_replace(written, r"(\.[0-9]*[1-9])0+\z|\.0+\z", "$1")
 
 
@@ -472,7 +328,7 @@ def _iso(cell: Column, of: ColumnType) -> Column:
 def _prepare_structured(cell: Column, of: ColumnType) -> Column:
     fields = structured.PERIOD if of.wire is Wire.STRUCTURED_DURATION else structured.TEMPORAL
     document = F.from_json(cell, fields, STRICT)
-    return _once(document, lambda parts: structured.written(parts, of))
+    return once(document, lambda parts: structured.written(parts, of))
 
 
 def _structured(prepared: Column, of: ColumnType) -> Column:

@@ -11,11 +11,12 @@ from events import TOPIC, Stream
 from strandline import capture, cli
 from strandline.drawing import ASCII, Pen, draw
 from strandline.errors import SpecError
-from strandline.explanation import Closed, Opened, Opening, Passed, Reason, gather
+from strandline.explanation import gather
 from strandline.interpreter import interpret
 from strandline.printable import cells, packed, printable
 from strandline.record import Coordinates
 from strandline.rules import TableRules
+from strandline.steps import Closed, Opened, Opening, Passed, Reason
 from strandline.version import ClosedBy
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
