@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from strandline.change import ENDS, IMAGES, Op
-from strandline_spark.image import IMAGE, place_of, without
+from strandline_spark.image import IMAGE, place_of
 from strandline_spark.link import by_key, earlier
 from strandline_spark.memory import kept
 
@@ -92,7 +92,8 @@ def _walk(state: Column, step: Column) -> Column:
     moves = deletes & ((place == 0) | after.isNotNull())
     turned = F.struct(step["seq"].alias("seq"), turn.alias("turn"))
     return F.struct(
-        F.when(deletes & (place > 0), without(queue, place))
+        # What came before it had to be gone before it could leave (A8).
+        F.when(deletes & (place > 0), F.slice(queue, place + 1, F.size(queue)))
         .when(deletes, queue)
         .otherwise(_stood(queue, step))
         .alias("queue"),

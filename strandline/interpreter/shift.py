@@ -61,7 +61,8 @@ def _queued(
             if row is None:
                 continue  # it deletes a row that was never seen (A2)
             following = _after(queue, row)
-            queue.remove(row)
+            while queue.popleft() is not row:
+                pass  # it came before and had to be gone before this one could leave (A8)
             yield change if following is None else replace(change, seq=following.seq)
             continue
         if change.op in IMAGES:
