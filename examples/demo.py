@@ -134,8 +134,8 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 def _rehearse(stage: Stage, console: Console) -> None:
     """The last of the set-up: what makes each start of Spark quicker."""
     if not jvm.ARCHIVE.exists():
-        with console.status("archiving Spark's classes, once: a minute or two"):
-            jvm.rehearse(stage.logs / "rehearsal.log")
+        console.print("archiving Spark's classes: a minute or two, once")
+        jvm.rehearse(stage.logs / "rehearsal.log")
 
 
 def _play(stage: Stage, console: Console) -> None:

@@ -275,14 +275,14 @@ class TableRun(Part):
         """The versions of all touched keys: of some onto their heads, of others from scratch."""
         appended = keys.rows.where(~F.col("_rederive"))
         rows = known.new.join(appended, "_key", "left_semi")
-        heads = standing.heads.join(appended, "_key", "left_semi")
+        base = standing.heads.join(appended, "_key", "left_semi")
         if not keys.rederived:
-            return derive(rows, context, heads=heads)
+            return derive(rows, context, heads=base)
         every = known.rows.join(keys.rows.where("_rederive"), "_key", "left_semi")
         moves = standing.moves is not None
         if keys.rederived == keys.count:
             return derive(every, context, moves=moves)
-        return derive(rows.unionByName(every), context, heads=heads, moves=moves)
+        return derive(rows.unionByName(every), context, heads=base, moves=moves)
 
     def _counts(
         self, counts: Counts, tally: Tally, derived: Derived, cuts: DataFrame | None

@@ -60,10 +60,9 @@ def _queued(
             row = _left(queue, change)
             if row is None:
                 continue  # it deletes a row that was never seen (A2)
-            following = _after(queue, row)
             while queue.popleft() is not row:
                 pass  # it came before and had to be gone before this one could leave (A8)
-            yield change if following is None else replace(change, seq=following.seq)
+            yield replace(change, seq=queue[0].seq) if queue else change
             continue
         if change.op in IMAGES:
             _stand(queue, change, took_over=full_before or change.moved_from is not None)
@@ -84,12 +83,6 @@ def _left(queue: deque[_Instance], change: Change) -> _Instance | None:
 
 def _like(queue: deque[_Instance], before: Image | None) -> _Instance | None:
     return next((row for row in queue if before is not None and alike(row.image, before)), None)
-
-
-def _after(queue: deque[_Instance], row: _Instance) -> _Instance | None:
-    rows = list(queue)
-    at = rows.index(row)
-    return rows[at + 1] if at + 1 < len(rows) else None
 
 
 def _stand(queue: deque[_Instance], change: Change, *, took_over: bool) -> None:
