@@ -12,7 +12,6 @@ from strandline import __version__, advice, capture, drawing, engine, explanatio
 from strandline.change import Quarantined
 from strandline.connectors import CONNECTORS
 from strandline.errors import StrandlineError
-from strandline.interpreter import no_rules
 from strandline.receipt import Counts
 from strandline.record import Record
 from strandline.source import Source
@@ -88,6 +87,8 @@ def _history(options: argparse.Namespace) -> int:
     if options.quarantine:
         _write_quarantine(options.quarantine, outcome.quarantined)
     print(summary(outcome.counts), file=sys.stderr)
+    for topic, doubt in outcome.doubtful:
+        print(f"strandline: warning: {topic}: {doubt}", file=sys.stderr)
     for topic, error in outcome.stopped:
         print(f"strandline: {topic}: {error}", file=sys.stderr)
     return USAGE if outcome.stopped else 0
@@ -129,7 +130,7 @@ def _explain(options: argparse.Namespace) -> int:
         records,
         named.get(options.table, options.table),
         CONNECTORS[spec.connector] if spec else None,
-        spec.rules if spec else no_rules,
+        engine.rules(spec),
     )
     encoding = sys.stdout.encoding or "utf-8"
     for line in drawing.draw(evidence.explain(options.key), _pen(encoding)):

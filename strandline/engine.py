@@ -5,7 +5,7 @@ none of them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import entry_points
 from typing import Protocol
@@ -13,7 +13,7 @@ from typing import Protocol
 from strandline.change import Quarantined
 from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError
-from strandline.interpreter import interpret, no_rules
+from strandline.interpreter import Rules, interpret, no_rules
 from strandline.receipt import Counts
 from strandline.record import Record
 from strandline.source import Source
@@ -25,13 +25,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Outcome:
     """History rows as (topic, cells), ordered by topic, key and position; quarantine; law 6.
 
-    `stopped` has the topics whose tables could not go on, and why.
+    `stopped` has the topics whose tables could not go on, and why; `doubtful` those whose history
+    may be wrong, and when it is.
     """
 
     rows: Iterable[tuple[str, Mapping[str, object]]]
     quarantined: Sequence[Quarantined]
     counts: Counts
     stopped: Sequence[tuple[str, str]] = ()
+    doubtful: Sequence[tuple[str, str]] = ()
 
 
 class Engine(Protocol):
@@ -46,11 +48,18 @@ def python(records: Sequence[Record], *, batches: int, source: Source | None) ->
     """The interpreter. It folds everything that has arrived in each run: the last one stands."""
     del batches
     connector = CONNECTORS[source.connector] if source else None
-    rules = source.rules if source else no_rules
-    found = interpret(records, connector, recorded_at(records), rules)
+    found = interpret(records, connector, recorded_at(records), rules(source))
     rows = ((table.topic, version.cells()) for table in found.tables for version in table.versions)
     stopped = [(table.topic, table.error) for table in found.tables if table.error is not None]
-    return Outcome(rows, found.quarantined, found.counts, stopped)
+    doubtful = [(table.topic, table.regress) for table in found.tables if table.regress is not None]
+    return Outcome(rows, found.quarantined, found.counts, stopped, doubtful)
+
+
+def rules(source: Source | None) -> Rules:
+    """The rules of a capture's tables: nobody is there whom a table could be held for."""
+    if source is None:
+        return no_rules
+    return lambda topic: replace(source.rules(topic), hold_regress=False)
 
 
 def named(name: str) -> Engine:

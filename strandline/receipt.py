@@ -39,7 +39,8 @@ class TableReceipt:
     `error` is None where the table was applied, else what was wrong and what to do; such a table
     committed nothing and keeps its records for the next run. `history_version` is the Delta version
     after the run, -1 where the table has no history yet. `changed` is False where no row changed.
-    `did` counts what else the run's work did, in words.
+    `did` counts what else the run's work did, in words. `regress`: where positions went back, and
+    were taken as they are.
     """
 
     table: str
@@ -50,6 +51,7 @@ class TableReceipt:
     seconds: float = 0.0
     orphaned_moves: int = 0
     error: str | None = None
+    regress: str | None = None
     transient: bool = False
     did: Mapping[str, int] = field(default_factory=dict)
 

@@ -54,7 +54,8 @@ class TableRules:
     columns whose change makes a version, or does not. `columns`: the column contract for records
     without schema, as (name, type) in the words of `column_type`. `flattened`: None lets each
     record show whether ExtractNewRecordState made it. `sweep`: whether a completed snapshot closes
-    the rows that it did not read.
+    the rows that it did not read. `hold_regress`: whether positions that go back, as where a log
+    begins anew, stop the table until an epoch is declared.
     """
 
     key: tuple[str, ...] = ()
@@ -63,6 +64,7 @@ class TableRules:
     columns: tuple[tuple[str, str], ...] = ()
     flattened: bool | None = None
     sweep: bool = True
+    hold_regress: bool = False
     placeholder: str = PLACEHOLDER
     epochs: tuple[Epoch, ...] = ()
 

@@ -176,6 +176,7 @@ class _Document:
             placeholder=top.take("placeholder", str, PLACEHOLDER),
             flattened=top.take("flattened", bool),
             sweep=top.take("sweep", bool, True),
+            hold_regress=top.take("hold_regress", bool, True),
             epochs=self._epochs(top),
         )
         tolerance = self._tolerance(top, Tolerance(duration.parse(FRESHNESS)))
@@ -273,6 +274,7 @@ class _Document:
             columns=tuple(section.mapping("columns").items()),
             flattened=section.take("flattened", bool, rules.flattened),
             sweep=section.take("sweep", bool, rules.sweep),
+            hold_regress=section.take("hold_regress", bool, rules.hold_regress),
         )
         borne = self._tolerance(section, tolerance)
         section.finish()

@@ -141,7 +141,7 @@ class Cells:
         cells = F.col(of)
         hashes = [
             F.when(cells.getField(name).isNotNull(), F.xxhash64(F.lit(name), cells.getField(name)))
-            for name in self.shape.names
+            for name in self.shape.sent
         ]
         if not hashes:
             return F.lit(None).cast("bigint")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from strandline import lineage
 from strandline.change import Op
 from strandline.connectors import Connector
 from strandline_spark import in_flight, repetition, shift
@@ -40,7 +41,8 @@ class Derived:
     """Versions of some keys, and law 6 of the batch's part in them.
 
     `unseen` holds the keys (`_key, _seq_seen`) that were deleted but never lived: they have no
-    version to remember the delete by. `keys` counts the keys that have deliveries.
+    version to remember the delete by. `keys` counts the keys that have deliveries. `regress`: where
+    positions go back, in words.
     """
 
     versions: DataFrame
@@ -49,6 +51,7 @@ class Derived:
     distinct: int
     lone_tombstones: int
     orphans: int
+    regress: str | None
     held: tuple[DataFrame, ...] = ()  # what is kept in memory until `release`
 
     def release(self) -> None:
@@ -67,12 +70,18 @@ def derive(
     first, held = _first(deliveries, context)
     new = F.col("_run") == context.run
     lone = F.col("_op") == Op.TOMBSTONE.value
+    place = F.struct(
+        F.col("_offset").alias("offset"),
+        F.col("_partition").alias("partition"),
+        F.col("_position").alias("position"),
+    )
     seen = first.agg(
         F.count_if(new).alias("distinct"),
         F.count_if(new & lone).alias("lone"),
         F.coalesce(F.max(F.size("_unset")), F.lit(0)).alias("unset"),
         F.count_if("_shifts").alias("shifts"),
         F.count_distinct("_key").alias("keys"),
+        F.min(F.when(F.col("_goes_back"), place)).alias("regress"),
     ).first()
     rows = _as_rows(first, context)
     if heads is not None:
@@ -101,6 +110,7 @@ def derive(
         distinct=seen["distinct"],
         lone_tombstones=seen["lone"],
         orphans=orphans,
+        regress=None if seen["regress"] is None else lineage.told(**seen["regress"].asDict()),
         held=tuple(held),
     )
 
@@ -150,7 +160,7 @@ _SHARED = (
     "_topic", "_partition", "_offset",
 )  # fmt: skip
 # What only telling deliveries apart takes.
-_DELIVERY = ("_identity",)
+_DELIVERY = ("_identity", "_in_flight")
 # What a change brings along that a base row does not have.
 _CHANGE_COLUMNS = {
     "_link": "string",

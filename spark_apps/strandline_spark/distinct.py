@@ -16,6 +16,8 @@ _TIE_DIGITS, _PLACE_DIGITS = 16, 15
 # Of two deliveries at one offset, that of the topic itself stands before what was landed again.
 _EARLIEST = ("_offset", "_partition", "_topic_id")
 REFUSED = "refused"
+# Sent in the order of the log; reads tell of the past.
+_STREAMED = (Op.CREATE.value, Op.UPDATE.value, Op.DELETE.value)
 
 
 def is_end() -> Column:
@@ -50,7 +52,8 @@ def numbered(deliveries: DataFrame, refused: DataFrame | None) -> DataFrame:
     """Deliveries in their place, with `_delivery`: which delivery of its change a row is.
 
     Tombstones that add nothing to the record before them are gone: it was a delete, or is in
-    quarantine (`refused` has the key and coordinates of those).
+    quarantine (`refused` has the key and coordinates of those). `_goes_back`: a record before it in
+    its partition changed the key at a later position; that is as it should be of a second delivery.
     """
     ended = F.coalesce(F.lag(is_end() | (F.col("_op") == REFUSED)).over(raw()), F.lit(False))
     tombstone = F.col("_op") == Op.TOMBSTONE.value
@@ -64,7 +67,11 @@ def numbered(deliveries: DataFrame, refused: DataFrame | None) -> DataFrame:
     # A lone tombstone is its own first delivery: it has no identity but its coordinates.
     own = F.when(tombstone, F.struct("_partition", "_offset"))
     same = of_key("_identity", own).orderBy(*_EARLIEST)
+    streamed = F.col("_op").isin(*_STREAMED) & ~F.col("_in_flight")
+    before = raw().rowsBetween(Window.unboundedPreceding, -1)
+    high = F.max(F.when(streamed, major(F.col("_seq")))).over(before)
     beside = {
+        "_goes_back": F.coalesce(streamed & (major(F.col("_seq")) < high), F.lit(False)),
         "_followed": F.coalesce(F.lead(tombstone).over(raw()), F.lit(False)),
         "_preceded": F.coalesce(F.lag(tombstone).over(raw()), F.lit(False)),
     }

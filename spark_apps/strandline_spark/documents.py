@@ -124,9 +124,10 @@ def _pair(row: Any) -> SchemaPair:
 
 
 def row_document() -> Column:
-    """The row of a parsed record whose value has no schema, as JSON text."""
+    """The row of a parsed record whose value has no schema, as JSON text; a deleted one also."""
     payload = F.col("value_payload")
-    row = F.when(F.col("marked"), payload).otherwise(F.get_json_object(payload, "$.after"))
+    images = (F.get_json_object(payload, f"$.{image}") for image in ("after", "before"))
+    row = F.when(F.col("marked"), payload).otherwise(F.coalesce(*images))
     return F.when(F.col("value_schema").isNull(), row)
 
 

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from strandline import connect, connectors
 from strandline.change import Control, Quarantined
-from strandline.engine import Outcome, cut, recorded_at
+from strandline.engine import Outcome, cut, recorded_at, rules
 from strandline.errors import Terminal, UndecodableError
 from strandline.interpreter import Rules, no_rules, total
 from strandline.interpreter.decode import decode
@@ -54,7 +54,7 @@ def spark(records: Sequence[Record], *, batches: int, source: Source | None) -> 
             SourceLake(Path(folder).as_posix(), _SOURCE),
             source.connector if source else _connector(records),
             recorded_at(records),
-            source.rules if source else no_rules,
+            rules(source),
         )
         receipts = list(capture.runs(cut(records, batches)))
         return Outcome(
@@ -62,7 +62,16 @@ def spark(records: Sequence[Record], *, batches: int, source: Source | None) -> 
             quarantined=_quarantined(session, capture.lake),
             counts=_counts(receipts),
             stopped=_stopped(receipts),
+            doubtful=_doubtful(receipts),
         )
+
+
+def _doubtful(receipts: Iterable[Receipt]) -> list[tuple[str, str]]:
+    first: dict[str, str] = {}
+    for table in (table for receipt in receipts for table in receipt.tables):
+        if table.regress is not None:
+            first.setdefault(table.topic, table.regress)
+    return sorted(first.items())
 
 
 def _stopped(receipts: Iterable[Receipt]) -> list[tuple[str, str]]:

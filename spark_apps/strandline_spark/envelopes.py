@@ -33,7 +33,7 @@ class Envelopes:
 
     def sent(self) -> Column:
         """What the value says, its cells as text."""
-        row = ", ".join(f"{quoted(name)}: STRING" for name in self.shape.names)
+        row = ", ".join(f"{quoted(name)}: STRING" for name in self.shape.sent)
         image = f"STRUCT<{row}>" if row else "STRING"
         control = ", ".join(f"{field} STRING" for field in CONTROL_FIELDS)
         source = ", ".join(f"{quoted(field)}: STRING" for field in self._source_fields())
@@ -52,14 +52,14 @@ class Envelopes:
             for field in self._source_fields()
             for prefix in (flattened.SOURCE, flattened.PREFIX)
         ]
-        names = dict.fromkeys([*self.shape.names, *own, *told])
+        names = dict.fromkeys([*self.shape.sent, *own, *told])
         fields = ", ".join(f"{quoted(name)} STRING" for name in names)
         return F.from_json("value_payload", f"{fields}, _corrupt STRING", STRICT)
 
     def of_row(self) -> Column:
         """The envelope that the row once had, as far as it can be known."""
         row = F.col("v")
-        names = self.shape.names
+        names = self.shape.sent
         cells = F.struct(*(row.getField(n).alias(n) for n in names)) if names else F.lit("")
         deleted = F.coalesce(F.lower(row[flattened.DELETED]) == "true", F.lit(False))
         moved = F.when(F.col("old_text").isNotNull(), "c").otherwise(flattened.STANDS)

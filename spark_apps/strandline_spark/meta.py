@@ -159,7 +159,7 @@ class Meta:
         """The cells of both images, where the connector's habits have rows compared."""
         rules = self.connector.rules
         keys = {*Keys(self.shape, self.connector, self.rules).names, *self.rules.key}
-        names = [name for name in self.shape.names if name not in keys]
+        names = [name for name in self.shape.sent if name not in keys]
         if not (rules.shifts or rules.shares):
             return {}
         gone = sorted(spellings(self.rules.placeholder))
@@ -176,11 +176,8 @@ class Meta:
             for name, types in self.shape.columns.items()
             if schemas - types.keys()
         }
-        return (
-            _named([F.when(is_so, F.lit(name)) for name, is_so in lacking.items()])
-            if lacking
-            else None
-        )
+        absent = [F.when(is_so, F.lit(name)) for name, is_so in lacking.items()]
+        return _named(absent) if absent else None
 
     def _compared(self, names: Container[str]) -> list[Column]:
         """`_before, _after, _told`: what tells rows under one key apart."""

@@ -4,7 +4,7 @@ Schemas are metadata, read on the driver: embedded ones first, then the table's 
 source's schema history, then what the values themselves show.
 """
 
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
@@ -43,19 +43,26 @@ class Shape:
     """`columns` maps each business column to its type by schema, `keys` likewise each schema's key.
 
     `targets` are the types that the columns are stored in, `defaults` what each schema says that a
-    column has where it is not given a value, as cells are spelt.
+    column has where it is not given a value, as cells are spelt. `untyped` are fields of images
+    that say nothing of their type, being null in each.
     """
 
     columns: Mapping[str, Mapping[int, ColumnType]]
     keys: Mapping[int, Types]
     targets: Types
     defaults: Mapping[int, Mapping[str, str]]
+    untyped: Sequence[str]
     bare: bool  # some records have no schema, so nothing warrants the form of their cells
 
     @property
     def names(self) -> list[str]:
         """The business columns in the order of their first appearance."""
         return list(self.columns)
+
+    @property
+    def sent(self) -> list[str]:
+        """The fields that the images of the rows have."""
+        return [*self.columns, *self.untyped]
 
 
 def shape(
@@ -81,7 +88,8 @@ def shape(
             if pair.value is None:
                 rows[number] = declared | {name: shown.row[name] for name in sorted(inferred)}
     columns = _by_column(rows, inferred - embedded)
-    naming.check({**known.stored, **columns})
+    untyped = sorted(_sent(bare.values()) - columns.keys())
+    naming.check(dict.fromkeys([*known.stored, *columns, *untyped]))
     targets = {name: _target(name, types, known) for name, types in columns.items()}
     defaults = {number: _defaults(pair) for number, pair in schemas.items() if pair.value}
     return Shape(
@@ -89,8 +97,15 @@ def shape(
         keys,
         targets,
         {number: named for number, named in defaults.items() if named},
+        untyped,
         any(pair.value is None for pair in bare.values()),
     )
+
+
+def _sent(pairs: Iterable[SchemaPair]) -> set[str]:
+    """The columns that records without schema name; not a flattened row's metadata."""
+    names = {name for pair in pairs for name in pair.row_names}
+    return {name for name in names if not name.startswith(flattened.PREFIX)}
 
 
 def _by_column(
@@ -152,12 +167,7 @@ class _Shown:
 
 def _shown(records: DataFrame, pairs: Collection[SchemaPair], declared: Types) -> _Shown:
     """Looks at values only where names alone leave something open: that reads every document."""
-    names = {
-        name
-        for pair in pairs
-        for name in pair.row_names - declared.keys()
-        if not name.startswith(flattened.PREFIX)
-    }
+    names = _sent(pairs) - declared.keys()
     key = next((pair.key_names for pair in pairs if pair.key_names), ())
     open_ones = {"row": bool(names), "key": any(name not in declared for name in key)}
     documents = {"row": row_document(), "key": key_document()}

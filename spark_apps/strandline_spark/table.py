@@ -7,6 +7,7 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from strandline.lineage import held
 from strandline.receipt import Counts, TableReceipt
 from strandline_spark import (
     apply,
@@ -126,8 +127,11 @@ class TableRun(Part):
             keys = heads.touched(known.new, standing)
             derived = self._derived(known, keys, standing, context)
         try:
+            if derived.regress is not None and self.cut.rules.hold_regress:
+                raise held(derived.regress)
             counts = self._counts(receipt.counts, batch.tally, derived, known.fences)
             receipt = replace(receipt, counts=counts, changed=True, orphaned_moves=derived.orphans)
+            receipt = replace(receipt, regress=derived.regress)
             receipt = self._written(receipt, derived, keys, before, known.kinds)
         finally:
             derived.release()

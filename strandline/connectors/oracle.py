@@ -23,7 +23,7 @@ from strandline.position import Position
 from strandline.version import TimeQuality
 
 WIDTH = 40  # decimal digits: more than any SCN has, and exact however long it is
-_NONE = {None, "", "0", 0}
+_NONE = (None, "", "0", 0)
 
 
 class Oracle(Connector):

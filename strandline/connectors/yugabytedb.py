@@ -11,6 +11,7 @@ logical-replication connector sends PostgreSQL's numeric lsn and is read by Post
 from collections.abc import Mapping
 from typing import Any
 
+from strandline import connect
 from strandline.connectors.connector import Connector, Moment, instant, integer, text
 from strandline.connectors.postgresql import PostgreSQL
 from strandline.errors import UndecodableError
@@ -78,10 +79,7 @@ class YugabyteDB(Connector):
         return {n: cell for n, cell in cells.items() if n not in unset}, frozenset(unset)
 
     def unwrap_schema(self, field: Mapping[str, Any]) -> Mapping[str, Any]:
-        for inner in field.get("fields") or ():
-            if isinstance(inner, dict) and inner.get("field") == "value":
-                return inner
-        return field
+        return connect.fields(field).get("value", field)
 
 
 def _is_cell(cell: object) -> bool:

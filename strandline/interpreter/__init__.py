@@ -12,11 +12,13 @@ from strandline import connectors, inference, naming, notification, schema_histo
 from strandline.change import Change, Control, Fence, Quarantined
 from strandline.connectors import Connector
 from strandline.errors import Terminal
+from strandline.interpreter import lineage
 from strandline.interpreter.decode import Decoded, Decoder, Outcome
 from strandline.interpreter.distinct import Distinct, distinct
 from strandline.interpreter.fold import Shape, fold
 from strandline.interpreter.in_flight import by_own_position
 from strandline.interpreter.link import Habits, Linked, link
+from strandline.lineage import held
 from strandline.notification import Snapshot
 from strandline.receipt import Counts
 from strandline.record import Record
@@ -57,6 +59,7 @@ class TableHistory:
     """What the records of one topic came to. `columns` are the business columns in their order.
 
     `error`: why the table stopped, and what to do; it has no versions, counts and stages then.
+    `regress`: where positions went back, and were taken as they are.
     """
 
     topic: str
@@ -65,6 +68,7 @@ class TableHistory:
     counts: Counts
     orphaned_moves: int = 0
     error: str | None = None
+    regress: str | None = None
     stages: Stages | None = field(default=None, compare=False, repr=False)
 
 
@@ -199,9 +203,15 @@ def _history(
     topic: str, table: _Table, told: _Told, rules: TableRules, recorded_at: datetime
 ) -> TableHistory:
     try:
-        columns = table.columns()
+        return _folded(topic, table, told, rules, recorded_at)
     except Terminal as error:
         return TableHistory(topic, {}, [], Counts(), error=str(error))
+
+
+def _folded(
+    topic: str, table: _Table, told: _Told, rules: TableRules, recorded_at: datetime
+) -> TableHistory:
+    columns = table.columns()
     changes, fences = by_own_position(
         (_widened(change, columns) for change in table.changes), table.fences
     )
@@ -214,6 +224,9 @@ def _history(
         shares=connector is not None and connector.shares,
         shifts=habits.shifts,
     )
+    regress = lineage.regress(found.changes)
+    if regress is not None and rules.hold_regress:
+        raise held(regress)
     linked = link(found, told.snapshots if rules.sweep else (), habits)
     shape = _shape(columns, rules)
     versions = fold(linked, shape, recorded_at)
@@ -234,6 +247,7 @@ def _history(
             current_rows=sum(version.seq_to is None for version in versions),
         ),
         linked.orphans,
+        regress=regress,
         stages=Stages(table.decoder, changes, fences, found, linked, shape),
     )
 

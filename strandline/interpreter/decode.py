@@ -146,11 +146,12 @@ class Decoder:
         key, key_types = self._key(record, before if op is Op.DELETE else after, types, event)
         sent, left_out = event.unwrap(after or {}, partial=op is Op.UPDATE)
         row = _row(sent, types, left_out, self._unavailable) if op in IMAGES else _NO_ROW
+        old, _ = event.unwrap(before or {}, partial=False)
+        shown = row.types if op in IMAGES else _shown(old, types, self._unavailable)
         position = event.position(record)
         epoch = self.rules.epoch(record.timestamp)
         moved_to = _other(record, NEW_KEY, key_types, event) if op is Op.DELETE else None
         moved_from = _other(record, OLD_KEY, key_types, event) if op is Op.CREATE else None
-        old, _ = event.unwrap(before or {}, partial=False)
         compared = self._compared(old, key) if before else None
         transaction = envelope.get("transaction")
         ordinal = event.ordinal(transaction if isinstance(transaction, dict) else {})
@@ -187,7 +188,7 @@ class Decoder:
             numbered=ordinal is not None,
             connector_run=_text(record.header(RUN_ID)),
         )
-        return Decoded(change, types, row.types, event.connector)
+        return Decoded(change, types, shown, event.connector)
 
     def _compared(self, cells: Mapping[str, Any], key: str) -> Image:
         """What tells a row from others under its key: its other cells, as far as they were sent."""
@@ -375,6 +376,17 @@ def _row(
         except values.UnfitError as error:
             raise _bad_value(value, of, f"after.{name}") from error
     return _Row(row.cells, frozenset(unset), frozenset(unheld), row.types)
+
+
+def _shown(
+    old: Mapping[str, Any], types: Mapping[str, ColumnType], unavailable: frozenset[str]
+) -> Mapping[str, ColumnType]:
+    """What the values of a deleted row say of columns that nobody declared."""
+    return {
+        name: json_type(value)
+        for name, value in old.items()
+        if name not in types and value is not None and not _is_placeholder(value, unavailable)
+    }
 
 
 def _is_placeholder(value: Any, unavailable: frozenset[str]) -> bool:

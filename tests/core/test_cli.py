@@ -42,6 +42,20 @@ def test_history_prints_one_object_a_row_and_law_six_on_standard_error(capture, 
     assert printed.err.startswith("3 records = 3 changes + 0 duplicates + 0 control")
 
 
+def test_history_goes_by_positions_that_go_back_and_warns(capture, capsys, tmp_path):
+    stream = Stream()
+    stream.change("u", 1, 20, name="B")
+    stream.change("c", 1, 10, name="A")
+    spec = tmp_path / "shop.toml"
+    spec.write_text('connector = "postgresql"\n[kafka]\ntopic_prefix = "shop"\n')
+    for told in ([], ["--spec", str(spec)]):
+        assert cli.main(["history", capture(stream.records), *told]) == 0
+        printed = capsys.readouterr()
+        rows = [json.loads(line) for line in printed.out.splitlines()]
+        assert [row["name"] for row in rows] == ["A", "B"]
+        assert f"warning: {stream.topic}: the record at offset 1 of partition 0" in printed.err
+
+
 def test_history_succeeds_with_quarantined_records_and_lists_them(capture, capsys, tmp_path):
     stream = Stream()
     stream.change("c", 1, 10, name="A")

@@ -37,7 +37,7 @@ def test_a_first_run_applies_everything_landed(source):
         number=3,
         planned_at=PIN.planned_at,
         landing_version=7,
-        tables=(TableCut("public.orders", ORDERS, (offsets(ORDERS, 2, 5),)),),
+        tables=(TableCut("public.orders", ORDERS, (offsets(ORDERS, 2, 5),), source.default_rules),),
     )
 
 

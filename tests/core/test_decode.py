@@ -29,6 +29,8 @@ ENVELOPE = {
         ({"source": {"connector": "postgresql"}}, "no_position"),
         ({"source": {"connector": "postgresql", "lsn": -1}}, "no_position"),
         ({"source": {"connector": "mysql", "file": "binlog", "pos": 4}}, "no_position"),
+        ({"source": {"connector": "oracle", "scn": "5", "commit_scn": [6]}}, "no_position"),
+        ({"source": {"connector": ["oracle"]}}, "unknown_connector"),
         ({"after": None}, "no_image"),
         ({"after": "text"}, "no_image"),
     ],
@@ -52,6 +54,15 @@ def test_an_envelope_with_a_broken_part_is_quarantined_with_its_reason(change, r
 )
 def test_a_value_that_is_no_envelope_is_quarantined_with_its_reason(value, reason):
     assert outcome(value=value).reason == reason
+
+
+def test_a_schema_whose_parts_are_anything_else_describes_nothing():
+    row = {"type": "struct", "field": "after", "fields": [{"field": "id", "fields": True}]}
+    source = {"connector": "yugabytedb", "lsn": "1:2:a:0:0"}
+    document = {"schema": {"fields": [row]}, "payload": {**ENVELOPE, "source": source}}
+    found = outcome(value=json.dumps(document).encode())
+    assert isinstance(found, Decoded)
+    assert found.change.row == {"id": "1"}
 
 
 def test_a_row_change_without_a_key_is_quarantined():

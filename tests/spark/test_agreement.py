@@ -1,6 +1,7 @@
 """Two engines, one history: Spark prints what the interpreter prints, in any batching."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from events import Stream
@@ -11,6 +12,7 @@ from strandline_spark.engine import spark as spark_engine
 
 from strandline import engine, rendering
 from strandline.lake import SourceLake
+from strandline.rules import Epoch, TableRules
 
 GONE = "__debezium_unavailable_value"
 
@@ -162,6 +164,32 @@ def test_a_table_that_fails_holds_no_other_and_is_caught_up_later(spark, tmp_pat
     assert caught_up.counts.conserved
     expected = [v.cells() for v in _python(bad.records)]
     assert caught_up.counts.history_rows == len(expected)
+
+
+def test_a_table_whose_positions_go_back_is_held_until_an_epoch_is_declared(spark, tmp_path):
+    s = Stream(topic="shop.public.restored")
+    s.change("c", 1, 10, name="A")
+    s.change("u", 1, 30, name="B")
+    old = list(s.records)
+    s.change("u", 1, 5, name="C")
+    again = s.records[len(old) :]
+    rules = TableRules(hold_regress=True)
+    lake = SourceLake(tmp_path.as_posix(), "shop")
+    moment = engine.recorded_at(s.records)
+    capture = CaptureLake(spark, lake, "postgresql", moment, rules=lambda _: rules)
+    (first, held) = (receipt.tables[0] for receipt in capture.runs([old, again]))
+    assert first.error is None
+    assert "offset 2 of partition 0 goes back to position" in held.error
+    epoch = Epoch(1, since=again[0].timestamp)
+    declared = replace(capture, rules=lambda _: replace(rules, epochs=(epoch,)))
+    (applied,) = compact(spark, declared.manifest(3, again)).tables
+    assert applied.error is None
+    history = delta.read(spark, lake.history(s.topic)).orderBy("_seq_from").collect()
+    assert [(row["name"], row["_is_current"]) for row in history] == [
+        ("A", False),
+        ("B", False),
+        ("C", True),
+    ]
 
 
 def _python(records):

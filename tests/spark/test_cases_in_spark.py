@@ -19,7 +19,7 @@ from strandline_spark.engine import CaptureLake
 from strandline import rendering, source
 from strandline.connectors import CONNECTORS
 from strandline.engine import recorded_at
-from strandline.interpreter import interpret
+from strandline.interpreter import interpret, total
 from strandline.lake import SourceLake
 
 CHOSEN = (
@@ -89,12 +89,28 @@ def test_the_cases_of_a_pack_have_the_interpreter_s_histories(spark, tmp_path, p
         lines = [rendering.line(t.topic, v.cells()) for t in expected.tables for v in t.versions]
         assert [rendering.line(*row) for row in told[case.prefix]] == lines, case.title
         assert case.shown(told[case.prefix]) == case.expected, case.title
+        for table in expected.tables:
+            found = counted(receipts, table.topic, runs=len(case.batches))
+            assert found == law_six(table.counts, runs=len(case.batches)), case.title
 
 
 def batches(pack):
     """The first batches of all cases, then the second ones, and so on."""
     for several in zip_longest(*(case.batches for case in pack), fillvalue=()):
         yield [record for batch in several for record in batch]
+
+
+def counted(receipts, topic, runs):
+    """What all runs together made of the topic's records."""
+    tables = [table for receipt in receipts for table in receipt.tables if table.topic == topic]
+    return law_six(total(table.counts for table in tables), runs)
+
+
+def law_six(counts, runs):
+    """The terms of law 6; a later run may tell that an earlier change was a second delivery."""
+    delivered = (counts.changes, counts.duplicates)
+    rows = delivered if runs == 1 else sum(delivered)
+    return counts.landed, rows, counts.control, counts.quarantined
 
 
 def parsed(case):

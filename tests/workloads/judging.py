@@ -16,7 +16,13 @@ def complaints(capture: Capture, outcome: Outcome) -> list[str]:
         *differences(capture, rows),
         *entity_differences(capture, rows),
         *ill_formed(rows, tables),
+        *_doubts(outcome),
     ]
+
+
+def _doubts(outcome: Outcome) -> list[str]:
+    """Workloads have one log: nothing of it goes back."""
+    return [f"{topic}: {doubt}" for topic, doubt in outcome.doubtful]
 
 
 def pack_complaints(
@@ -35,7 +41,7 @@ def pack_complaints(
         for capture in captures
         for line in complaints(capture, Outcome(rows, (), outcome.counts))
     ]
-    return [*found, *_miscounted(captures, records, outcome)]
+    return [*found, *_doubts(outcome), *_miscounted(captures, records, outcome)]
 
 
 def _miscounted(
