@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
-from strandline_spark import changes, delta, intake, observed, verdict
+from strandline_spark import changes, delta, documents, intake, observed, verdict
 from strandline_spark.decode import Decoder
 from strandline_spark.memory import kept
 from strandline_spark.part import Part
@@ -77,7 +77,7 @@ def _decoded(part: Part) -> tuple[DataFrame, list[str]]:
     of = shape(parsed, schemas, part.connector.rules, known)
     flat = [number for number, pair in schemas.items() if pair.flat]
     decoder = Decoder(of, part.connector, part.cut.rules, part.run)
-    return decoder.decode(parsed, flat), of.names
+    return decoder.decode(documents.readable(parsed, schemas), flat), of.names
 
 
 def _quarantine(part: Part, decoded: DataFrame) -> None:

@@ -13,11 +13,13 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from strandline import flattened
+from strandline import connect, flattened
 
 _PREFIX = '{"schema":{'
 # Inside a schema a quote is always escaped, so these letters can only be the field itself.
 _PAYLOAD = ',"payload":'
+_OBJECT = r"^\s*\{"  # anything else is no row, and would say of the rows that they are none
+_BROKEN = object()
 _ENVELOPED = r'^\s*\{\s*"(schema|payload)"\s*:'
 
 
@@ -27,7 +29,8 @@ class SchemaPair:
 
     `flat`: the value is a row that ExtractNewRecordState made, no envelope. `bare`: some records
     have a value or a key, and no schema for it; `row_names` are the fields that such rows have,
-    `key_names` those of such keys in the order of one of them.
+    `key_names` those of such keys in the order of one of them. `broken` are the parts (`value`,
+    `key`) whose schema is no JSON.
     """
 
     value: dict[str, Any] | None
@@ -36,12 +39,14 @@ class SchemaPair:
     bare: bool
     row_names: frozenset[str] = frozenset()
     key_names: tuple[str, ...] = ()
+    broken: frozenset[str] = frozenset()
 
 
 def split(text: Column) -> tuple[Column, Column]:
     """(schema, payload) as JSON text; schema NULL where none is embedded.
 
-    The usual layout is cut; any other (white space, payload first) is parsed.
+    The usual layout is cut; any other (white space, payload first) is parsed, and has no payload
+    where it is no JSON.
     """
     at = F.instr(text, _PAYLOAD)
     usual = text.startswith(_PREFIX) & (at > 0) & text.endswith("}")
@@ -52,7 +57,9 @@ def split(text: Column) -> tuple[Column, Column]:
     payload = F.when(usual, text.substr(start, F.length(text) - start))
     # A JSON null at $.payload reads as SQL NULL: it is the payload of a tombstone.
     parsed = F.coalesce(F.get_json_object(text, "$.payload"), F.lit("null"))
-    return schema, payload.when(other, parsed).otherwise(text)
+    # The last word may be cut off behind a payload that is whole.
+    whole = F.json_object_keys(text).isNotNull()
+    return schema, payload.when(other, F.when(whole, parsed)).otherwise(text)
 
 
 def parsed(landed: DataFrame, flattened: Mapping[str, bool]) -> DataFrame:
@@ -88,6 +95,7 @@ def distinct_schemas(records: DataFrame) -> Mapping[str, Mapping[int, SchemaPair
     Schemas are metadata: there are as many as the tables had shapes.
     """
     bare = F.col("value_schema").isNull() & _says(F.col("value_payload"))
+    image = F.coalesce(row_document(), deleted_document())
     bare_key = F.col("key_schema").isNull() & _says(F.col("key_payload"))
     found = (
         records.groupBy("topic", "schema_id")
@@ -98,10 +106,11 @@ def distinct_schemas(records: DataFrame) -> Mapping[str, Mapping[int, SchemaPair
             F.bool_or(bare).alias("bare"),
             F.bool_or(bare_key).alias("bare_key"),
             # Sets of arrays also let Spark hash the groups, where it would sort all records.
-            F.collect_set(F.json_object_keys(row_document())).alias("row_names"),
+            F.collect_set(F.json_object_keys(image)).alias("row_names"),
             F.first(F.json_object_keys(key_document()), ignorenulls=True).alias("key_names"),
             F.min(F.struct("partition", "offset")).alias("first"),
         )
+        .withColumns({f"legible_{of}": F.is_valid_utf8(of) for of in ("value", "key")})
         .orderBy("first")
     )
     schemas: dict[str, dict[int, SchemaPair]] = defaultdict(dict)
@@ -111,29 +120,49 @@ def distinct_schemas(records: DataFrame) -> Mapping[str, Mapping[int, SchemaPair
 
 
 def _pair(row: Any) -> SchemaPair:
-    value = _parsed(row["value"])
+    parts = {part: _parsed(row[part], legible=row[f"legible_{part}"]) for part in ("value", "key")}
+    value, key = (schema if isinstance(schema, dict) else None for schema in parts.values())
     flat = row["marked"] or flattened.describes_row(value)
     return SchemaPair(
         value,
-        _parsed(row["key"]),
+        key,
         flat,
         row["bare"] or row["bare_key"],
         frozenset(name for names in row["row_names"] for name in names),
         tuple(row["key_names"] or ()),
+        frozenset(part for part, schema in parts.items() if schema is _BROKEN),
     )
 
 
+def readable(records: DataFrame, schemas: Mapping[int, SchemaPair]) -> DataFrame:
+    """Parsed records without the payloads beside which stands a schema that is no JSON."""
+    for part in ("value", "key"):
+        broken = [number for number, pair in schemas.items() if part in pair.broken]
+        if broken:
+            payload = F.when(~F.col("schema_id").isin(*broken), F.col(f"{part}_payload"))
+            records = records.withColumn(f"{part}_payload", payload)
+    return records
+
+
 def row_document() -> Column:
-    """The row of a parsed record whose value has no schema, as JSON text; a deleted one also."""
+    """The row of a parsed record whose value has no schema, as JSON text."""
     payload = F.col("value_payload")
-    images = (F.get_json_object(payload, f"$.{image}") for image in ("after", "before"))
-    row = F.when(F.col("marked"), payload).otherwise(F.coalesce(*images))
-    return F.when(F.col("value_schema").isNull(), row)
+    row = F.when(F.col("marked"), payload).otherwise(F.get_json_object(payload, "$.after"))
+    return F.when(F.col("value_schema").isNull() & row.rlike(_OBJECT), row)
+
+
+def deleted_document() -> Column:
+    """The same of a row that a parsed record deletes; a cell may be wrapped in one of the two."""
+    row = F.get_json_object(F.col("value_payload"), "$.before")
+    bare = F.col("value_schema").isNull() & ~F.col("marked")
+    return F.when(bare & row_document().isNull() & row.rlike(_OBJECT), row)
 
 
 def key_document() -> Column:
-    """The key of a parsed record whose key has no schema, as JSON text."""
-    return F.when(F.col("key_schema").isNull(), F.col("key_payload"))
+    """The key, as JSON text, of a parsed record that is whole and whose key has no schema."""
+    payload = F.col("key_payload")
+    whole = F.col("value").isNull() | F.json_object_keys("value_payload").isNotNull()
+    return F.when(F.col("key_schema").isNull() & payload.rlike(_OBJECT) & whole, payload)
 
 
 def _says(payload: Column) -> Column:
@@ -160,11 +189,12 @@ def _is_marked(payload: Column, schema: Column) -> Column:
     return F.coalesce(F.when(suspect, ~envelope), F.lit(False))
 
 
-def _parsed(text: str | None) -> dict[str, Any] | None:
-    if text is None:
+def _parsed(text: str | None, *, legible: bool | None) -> object:
+    if text is None or not text.startswith("{"):
         return None
+    if not legible or connect.LONE_SURROGATE.search(text):
+        return _BROKEN
     try:
-        schema = json.loads(text)
-    except ValueError:
-        return None
-    return schema if isinstance(schema, dict) else None
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return _BROKEN

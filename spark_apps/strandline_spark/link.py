@@ -18,6 +18,7 @@ from strandline_spark.memory import kept
 from strandline_spark.windows import of_key
 
 BASE = "base"
+_LONG = 16  # moves of one row in a run: before that nobody counts
 _DEPARTURE = ("_key", "_moved_to", "_link", "_seq")
 
 
@@ -157,7 +158,11 @@ def moved(rows: DataFrame, unseen: DataFrame | None = None) -> Linked:
     )  # fmt: skip
     if found["waiting"]:
         edges = kept(edges.unionByName(_standing(paired.where(arrived_alone), rows)))
-    rooted = _with_roots(rows, _roots(edges))
+    roots = _roots(edges)
+    if roots is None:
+        edges = kept(_without_rings(edges))
+        roots = _roots(edges)
+    rooted = _with_roots(rows, roots)
     if found["waiting"] and _forks(edges):
         rooted = _in_lines(rooted, _above(edges))
     return Linked(rooted, found["orphans"])
@@ -184,8 +189,12 @@ def _standing(waiting: DataFrame, rows: DataFrame) -> DataFrame:
     )
 
 
-def _roots(edges: DataFrame) -> DataFrame:
-    """Each life's root and its depth below it, by doubling the distance each round."""
+def _roots(edges: DataFrame) -> DataFrame | None:
+    """Each life's root and its depth below it, by doubling the distance each round.
+
+    None where a line is longer than there are lives: it comes back to itself.
+    """
+    longest = 1
     found = edges.select(
         "_child_key", "_child_life", F.col("_parent_key").alias("_root_key"),
         F.col("_parent_life").alias("_root_life"), F.lit(1).alias("_depth"),
@@ -199,6 +208,9 @@ def _roots(edges: DataFrame) -> DataFrame:
         at = (F.col("_root_key") == F.col("_via_key")) & (F.col("_root_life") == F.col("_via_life"))
         if found.join(further, at, "left_semi").isEmpty():
             return found
+        longest *= 2
+        if longest > _LONG and longest > edges.count():
+            return None
         doubled = found.join(further, at, "left").select(
             "_child_key", "_child_life",
             F.coalesce("_far_key", "_root_key").alias("_root_key"),
@@ -206,6 +218,18 @@ def _roots(edges: DataFrame) -> DataFrame:
             (F.col("_depth") + F.coalesce("_far_depth", F.lit(0))).alias("_depth"),
         )  # fmt: skip
         found = kept(doubled)
+
+
+def _without_rings(edges: DataFrame) -> DataFrame:
+    """Of lineages that come back to themselves the life that opened first began each."""
+    child, far = (F.struct(f"_{of}_life", f"_{of}_key") for of in ("child", "far"))
+    rings = (
+        _above(edges)
+        .groupBy("_child_key", "_child_life")
+        .agg(F.max(child == far).alias("_found"), F.min(far).alias("_first"))
+        .where(F.col("_found") & (child == F.col("_first")))
+    )
+    return edges.join(rings, ["_child_key", "_child_life"], "left_anti")
 
 
 def _with_roots(rows: DataFrame, roots: DataFrame) -> DataFrame:

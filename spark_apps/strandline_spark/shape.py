@@ -12,10 +12,16 @@ from pyspark.sql import functions as F
 
 from strandline import connect, flattened, naming, schema_history, values, widening
 from strandline.connectors import Connector
+from strandline.inference import merged
 from strandline.rules import TableRules
 from strandline.types import ColumnType, from_connect
 from strandline_spark import inference
-from strandline_spark.documents import SchemaPair, key_document, row_document
+from strandline_spark.documents import (
+    SchemaPair,
+    deleted_document,
+    key_document,
+    row_document,
+)
 
 Types = Mapping[str, ColumnType]
 
@@ -169,15 +175,20 @@ def _shown(records: DataFrame, pairs: Collection[SchemaPair], declared: Types) -
     """Looks at values only where names alone leave something open: that reads every document."""
     names = _sent(pairs) - declared.keys()
     key = next((pair.key_names for pair in pairs if pair.key_names), ())
-    open_ones = {"row": bool(names), "key": any(name not in declared for name in key)}
-    documents = {"row": row_document(), "key": key_document()}
-    wanted = {of: document for of, document in documents.items() if open_ones[of]}
+    wanted = {"row": row_document(), "deleted": deleted_document()} if names else {}
+    if any(name not in declared for name in key):
+        wanted["key"] = key_document()
     found = inference.shown(records, wanted) if wanted else {}
     types = {**found.get("key", {}), **declared}
     return _Shown(
-        row={name: of for name, of in found.get("row", {}).items() if name in names},
+        row=_merged(names, [found[of] for of in ("row", "deleted") if of in found]),
         key={name: types[name] for name in key if name in types},
     )
+
+
+def _merged(names: Collection[str], shown: Collection[Types]) -> Types:
+    kinds = {name: [types[name] for types in shown if name in types] for name in names}
+    return {name: merged(name, of) for name, of in kinds.items() if of}
 
 
 def _scope_of(records: DataFrame) -> str | None:

@@ -190,7 +190,32 @@ def _link_moves(lives: Mapping[str, list[Life]], changes: Iterable[Change]) -> i
             life.parent = ended.get(_where(departure))
         else:
             life.parent = _standing(lives.get(change.moved_from or "", ()), change.seq)
+    _break_rings(life for stays in lives.values() for life in stays)
     return len(arrivals) + len(departures) - 2 * partnered
+
+
+def _break_rings(lives: Iterable[Life]) -> None:
+    """Where a lineage comes back to itself the life that opened first is the one that began it.
+
+    A row that went there, back and there again at one position does so if its first leaving is not
+    known: the second is taken for it.
+    """
+    settled: set[int] = set()
+    for life in lives:
+        path: list[Life] = []
+        on: Life | None = life
+        while on is not None and id(on) not in settled:
+            settled.add(id(on))
+            path.append(on)
+            on = on.parent
+        ring = path[_place(path, on) :]
+        if ring:
+            min(ring, key=lambda each: each.images[0].seq).parent = None
+
+
+def _place(path: Sequence[Life], life: Life | None) -> int:
+    """Where a life stands on a path; behind it if it does not."""
+    return next((n for n, each in enumerate(path) if each is life), len(path))
 
 
 def _halves(changes: Iterable[Change]) -> dict[tuple[object, ...], Change]:
