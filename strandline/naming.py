@@ -39,6 +39,8 @@ def check(names: Collection[str]) -> None:
     taken: dict[str, str] = {}
     for name in names:
         low = name.lower()
+        if not name:
+            raise Terminal("a column has no name, and a Delta table cannot hold it: " + _REMEDY)
         if low in _HISTORY or low in WORKING:
             raise Terminal(f"column '{name}' is called like one of a history's own: {_REMEDY}")
         if low in taken:
