@@ -53,7 +53,7 @@ def test_the_first_run_applies_what_is_landed(manifests, source, arrive, zone):
     assert manifest.planned_at == AT_NOON
     assert manifest.landing_version == zone.version()
     offsets = OffsetRange(ORDERS, topic_id, 0, 0, 3)
-    assert manifest.tables == (TableCut("orders", ORDERS, (offsets,)),)
+    assert manifest.tables == (TableCut("orders", ORDERS, (offsets,), source.default_rules),)
 
 
 def test_an_open_manifest_is_returned_again_whatever_has_landed_since(manifests, source, arrive):
