@@ -161,7 +161,8 @@ def deleted_document() -> Column:
 def key_document() -> Column:
     """The key, as JSON text, of a parsed record that is whole and whose key has no schema."""
     payload = F.col("key_payload")
-    whole = F.col("value").isNull() | F.json_object_keys("value_payload").isNotNull()
+    value = F.col("value_payload")
+    whole = ~_says(value) | F.json_object_keys(value).isNotNull()
     return F.when(F.col("key_schema").isNull() & payload.rlike(_OBJECT) & whole, payload)
 
 
