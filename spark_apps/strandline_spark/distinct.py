@@ -17,7 +17,7 @@ _TIE_DIGITS, _PLACE_DIGITS = 16, 15
 _EARLIEST = ("_offset", "_partition", "_topic_id")
 REFUSED = "refused"
 # Sent in the order of the log; reads tell of the past.
-_STREAMED = (Op.CREATE.value, Op.UPDATE.value, Op.DELETE.value)
+STREAMED = (Op.CREATE.value, Op.UPDATE.value, Op.DELETE.value, Op.TRUNCATE.value)
 
 
 def is_end() -> Column:
@@ -67,7 +67,7 @@ def numbered(deliveries: DataFrame, refused: DataFrame | None) -> DataFrame:
     # A lone tombstone is its own first delivery: it has no identity but its coordinates.
     own = F.when(tombstone, F.struct("_partition", "_offset"))
     same = of_key("_identity", own).orderBy(*_EARLIEST)
-    streamed = F.col("_op").isin(*_STREAMED) & ~F.col("_in_flight")
+    streamed = F.col("_op").isin(*STREAMED) & ~F.col("_in_flight")
     before = raw().rowsBetween(Window.unboundedPreceding, -1)
     high = F.max(F.when(streamed, major(F.col("_seq")))).over(before)
     beside = {

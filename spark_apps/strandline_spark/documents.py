@@ -19,7 +19,7 @@ _PREFIX = '{"schema":{'
 # Inside a schema a quote is always escaped, so these letters can only be the field itself.
 _PAYLOAD = ',"payload":'
 _OBJECT = r"^\s*\{"  # anything else is no row, and would say of the rows that they are none
-_BROKEN = object()
+_BROKEN = object()  # a schema, as far as one can tell, but no JSON
 _ENVELOPED = r'^\s*\{\s*"(schema|payload)"\s*:'
 
 

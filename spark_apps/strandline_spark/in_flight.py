@@ -10,10 +10,8 @@ from pyspark.sql import functions as F
 
 from strandline.change import Op
 from strandline_spark.connectors import Connector
-from strandline_spark.distinct import before_phase, directly_after, raw
+from strandline_spark.distinct import STREAMED, before_phase, directly_after, raw
 from strandline_spark.memory import kept
-
-STREAMED = (Op.CREATE.value, Op.UPDATE.value, Op.DELETE.value, Op.TRUNCATE.value)
 
 
 def by_own_position(

@@ -19,9 +19,8 @@ from strandline_spark.cells import Cells
 from strandline_spark.changes import IN_FLIGHT, quoted
 from strandline_spark.connectors import Connector
 from strandline_spark.connectors.connector import whole
-from strandline_spark.distinct import place
+from strandline_spark.distinct import STREAMED, place
 from strandline_spark.envelopes import header, is_of_snapshot
-from strandline_spark.in_flight import STREAMED
 from strandline_spark.keys import Keys
 from strandline_spark.shape import Shape
 

@@ -91,7 +91,7 @@ def test_the_cases_of_a_pack_have_the_interpreter_s_histories(spark, tmp_path, p
         assert case.shown(told[case.prefix]) == case.expected, case.title
         for table in expected.tables:
             found = counted(receipts, table.topic, runs=len(case.batches))
-            assert found == law_six(table.counts, runs=len(case.batches)), case.title
+            assert found == counted_alike(table.counts, runs=len(case.batches)), case.title
 
 
 def batches(pack):
@@ -103,10 +103,10 @@ def batches(pack):
 def counted(receipts, topic, runs):
     """What all runs together made of the topic's records."""
     tables = [table for receipt in receipts for table in receipt.tables if table.topic == topic]
-    return law_six(total(table.counts for table in tables), runs)
+    return counted_alike(total(table.counts for table in tables), runs)
 
 
-def law_six(counts, runs):
+def counted_alike(counts, runs):
     """What both engines count alike.
 
     A later run may tell that an earlier change was a second delivery; a lone tombstone that came
