@@ -22,6 +22,9 @@ class Op(StrEnum):
     TOMBSTONE = "tombstone"
 
 
+# A row that a reconciliation did not find: no connector sends it.
+ABSENT = "absent"
+
 IMAGES = frozenset({Op.CREATE, Op.UPDATE, Op.READ})
 ENDS = frozenset({Op.DELETE, Op.TOMBSTONE})
 

@@ -73,6 +73,15 @@ class SourceLake:
         """Delta: one row, what the watch has told and what is still to be delivered."""
         return f"{self.home}/watch"
 
+    @property
+    def snapshots(self) -> str:
+        """The folder of rows that were read from the source's database, to be compared."""
+        return f"{self.home}/snapshots"
+
+    def snapshot(self, table: str) -> str:
+        """Delta: the rows of a table as its database had them last, all cells as text."""
+        return f"{self.snapshots}/{_folder(table)}"
+
     def erased(self, number: int) -> str:
         """Delta: digests of the keys that a run erases."""
         return f"{self.run(number)}/erased"
@@ -98,7 +107,7 @@ class SourceLake:
         return f"{self._table(table)}/moves"
 
     def _table(self, table: str) -> str:
-        return f"{self._stage}/tables/{quote(table, safe='.$-_')}"
+        return f"{self._stage}/tables/{_folder(table)}"
 
     @property
     def shadows(self) -> str:
@@ -108,3 +117,7 @@ class SourceLake:
     @property
     def _stage(self) -> str:
         return self.home if self.shadow is None else f"{self.shadows}/{self.shadow:08d}"
+
+
+def _folder(table: str) -> str:
+    return quote(table, safe=".$-_")

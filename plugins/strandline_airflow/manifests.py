@@ -71,6 +71,7 @@ class Manifests:
                 f"published yet; this waits for it. If nothing is running, trigger "
                 f"compact__{source.name}: it finishes the run"
             )
+        told = order.read() if order.read is not None else {}
         made = Manifest(
             source=source.name,
             connector=source.connector,
@@ -81,7 +82,7 @@ class Manifests:
             tables=Epochs(source).on(order.tables),
             control=order.control,
             work=order.work,
-            order=order.options,
+            order={**order.options, **told},
         )
         self._record(table, made)
         return made

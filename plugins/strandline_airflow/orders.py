@@ -4,7 +4,7 @@ An order becomes a manifest in the log of all runs. So it waits until an open ru
 finished by whichever DAG finds it open, and is published like any run.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -22,13 +22,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Work for some tables. `lines` tell a person what it comes to, `options` the Spark wing."""
+    """Work for some tables. `lines` tell a person what it comes to, `options` the Spark wing.
+
+    `read` fetches what the run is to work on, once it may begin, and gives further options.
+    """
 
     work: Work
     tables: tuple[TableCut, ...]
     options: Mapping[str, Any]
     lines: tuple[str, ...]
     control: tuple[OffsetRange, ...] = field(default=())
+    read: Callable[[], Mapping[str, Any]] | None = None
 
 
 def dry_run(default: bool) -> Param:  # noqa: FBT001 - it is the whole form field

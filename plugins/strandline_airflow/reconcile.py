@@ -1,8 +1,10 @@
-"""`reconcile__SOURCE`: a table against a snapshot of the source's rows; lists differences."""
+"""`reconcile__SOURCE`: a table against the source's own rows; lists differences, corrects them."""
 # ruff: noqa: PLC0415 - Delta and Arrow are imported by the tasks that use them
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -26,10 +28,34 @@ _PARAMS = {
         type="string",
         title="Snapshot",
         description="The source's rows: a file or folder that Spark can read, ending in .csv (with "
-        "a header), .parquet, .jsonl or .ndjson.",
+        "a header), .parquet, .jsonl or .ndjson. Or leave it empty, and ask the database:",
     ),
-    "as_of": orders.moment("As of", "When the rows were read from the source, by its clock."),
+    "connection": Param(
+        "",
+        type="string",
+        title="Connection",
+        description="An Airflow connection to the source's database, in place of a snapshot.",
+    ),
+    "query": Param(
+        "",
+        type="string",
+        title="Query",
+        description="What to ask it for: SELECT with the table's key, and the columns to compare.",
+    ),
+    "as_of": orders.moment(
+        "As of",
+        "When the rows were read from the source, by its clock. With a connection: when the query "
+        "was sent, unless it says otherwise.",
+    ),
     "null": Param("", type="string", title="NULL", description="How a CSV file writes NULL."),
+    "correct": Param(
+        False,
+        type="boolean",
+        title="Correct",
+        description="Let the history say from `as of` on what the source does, but for keys that "
+        "changed since: wrong versions are closed by `snapshot_correction`, rows that the source "
+        "lacks by `snapshot_absent`. Run it without this first, and look at the differences.",
+    ),
     "dry_run": orders.dry_run(True),
 }
 
@@ -38,28 +64,58 @@ def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order
     """What the form asks for."""
     from strandline_airflow.publications import Publications
 
-    if not params["table"] or not params["snapshot"]:
-        raise SpecError("name the table and the snapshot of its rows in the form")
-    moment = orders.instant(params["as_of"], "as_of")
-    if moment is None:
-        raise SpecError("'as_of' is missing: when were the rows read from the source?")
-    kind = FORMATS.get(PurePosixPath(params["snapshot"].rstrip("/")).suffix)
-    if kind is None:
-        raise SpecError(f"'snapshot' must end in one of {', '.join(FORMATS)}")
+    options, told = _compared_with(params)
     lake = SourceLake(source.lake, source.name)
     (row,) = orders.chosen(source, Publications(lake).last(), [params["table"]])
     if row.history_version < 0:
         raise SpecError(f"{row.table} has no history yet: let compact__{source.name} make it")
-    options = Reconciliation(params["snapshot"], kind, moment.isoformat(), params["null"])
+    read = None
+    if params["connection"]:
+        options = replace(options, snapshot=lake.snapshot(str(row.table)))
+        read = partial(_read, options, params["connection"], params["query"])
+    follows = "the history is corrected" if options.correct else "nothing is corrected"
     return Order(
         work=Work.RECONCILE,
         tables=(TableCut(str(row.table), row.topic, (), source.rules(row.topic)),),
         options=asdict(options),
         lines=(
-            f"{row.table} as of {options.as_of} is compared with {options.snapshot} ({kind})",
-            f"differences are listed in {lake.differences}; nothing is corrected",
+            f"{row.table} as of {options.as_of or 'the query'} is compared with {told}",
+            f"differences are listed in {lake.differences}; {follows}",
         ),
+        read=read,
     )
+
+
+def _compared_with(params: Mapping[str, Any]) -> tuple[Reconciliation, str]:
+    """The snapshot that the form names, and what to call it."""
+    named = bool(params["snapshot"]), bool(params["connection"])
+    if not params["table"] or named == (False, False):
+        raise SpecError("name the table in the form, and the snapshot of its rows or a connection")
+    if named == (True, True):
+        raise SpecError("name a snapshot or a connection, not both")
+    moment = orders.instant(params["as_of"], "as_of")
+    as_of = "" if moment is None else moment.isoformat()
+    if params["connection"]:
+        if not params["query"]:
+            raise SpecError("'query' is missing: what is the database to be asked for?")
+        told = f"what connection '{params['connection']}' answers"
+        return Reconciliation("", "delta", as_of, correct=params["correct"]), told
+    if moment is None:
+        raise SpecError("'as_of' is missing: when were the rows read from the source?")
+    kind = FORMATS.get(PurePosixPath(params["snapshot"].rstrip("/")).suffix)
+    if kind is None:
+        raise SpecError(f"'snapshot' must end in one of {', '.join(FORMATS)}")
+    return (
+        Reconciliation(params["snapshot"], kind, as_of, params["null"], params["correct"]),
+        f"{params['snapshot']} ({kind})",
+    )
+
+
+def _read(options: Reconciliation, connection: str, query: str) -> Mapping[str, Any]:
+    from strandline_airflow import database
+
+    asked = database.copied(connection, query, options.snapshot)
+    return {"as_of": options.as_of or asked.isoformat()}
 
 
 FORM = Form("reconcile", _PARAMS, order)

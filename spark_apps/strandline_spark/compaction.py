@@ -105,7 +105,7 @@ def side_by_side(
 @contextmanager
 def _shared(spark: SparkSession, manifest: Manifest) -> Iterator[Shared | None]:
     """What the small tables share; None where it can't be read: then each says so for itself."""
-    small = [cut for cut in manifest.tables if cut.ranges and is_small(cut)]
+    small = [cut for cut in manifest.tables if is_small(cut)]
     own = session(spark, {**SETTINGS, **FOR_SMALL})
     try:
         shared = intake.shared(own, manifest, small) if small else None
@@ -150,8 +150,8 @@ def _refused(spark: SparkSession, lake: SourceLake) -> frozenset[str]:
 
 
 def is_small(cut: TableCut) -> bool:
-    """True where what arrived is quicker kept than read again."""
-    return cut.offsets < SMALL
+    """True where something arrived, and is quicker kept than read again."""
+    return 0 < cut.offsets < SMALL
 
 
 def _attempted(

@@ -7,7 +7,7 @@ all newer than anything that was applied for the key.
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from strandline.change import ENDS, Op
+from strandline.change import ABSENT, ENDS, Op
 from strandline.position import fence_seq
 from strandline_spark.memory import kept
 from strandline_spark.windows import of_key
@@ -16,13 +16,15 @@ _TIE_DIGITS, _PLACE_DIGITS = 16, 15
 # Of two deliveries at one offset, that of the topic itself stands before what was landed again.
 _EARLIEST = ("_offset", "_partition", "_topic_id")
 REFUSED = "refused"
+# The operations after which no row stands.
+END_OPS = (*(op.value for op in ENDS), ABSENT)
 # Sent in the order of the log; reads tell of the past.
 STREAMED = (Op.CREATE.value, Op.UPDATE.value, Op.DELETE.value, Op.TRUNCATE.value)
 
 
 def is_end() -> Column:
-    """A delete or a tombstone."""
-    return F.col("_op").isin(*(op.value for op in ENDS))
+    """Whether no row stands after it: a delete, a tombstone, a row that was looked for in vain."""
+    return F.col("_op").isin(*END_OPS)
 
 
 def major(seq: Column) -> Column:

@@ -20,6 +20,7 @@ from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline_spark import delta, files, noted
 from strandline_spark.compaction import prepare, side_by_side
+from strandline_spark.corrections import TOPIC
 from strandline_spark.memory import kept
 from strandline_spark.noted import Noted
 from strandline_spark.scrub import leftovers, scrubbed
@@ -30,7 +31,8 @@ def erase(spark: SparkSession, manifest: Manifest) -> Receipt:
     began = time.monotonic()
     lake = SourceLake(manifest.lake, manifest.source)
     prepare(spark, lake)
-    files.remove(spark, lake.shadows)
+    for copies in (lake.shadows, lake.snapshots):
+        files.remove(spark, copies)
     done = side_by_side(
         spark, manifest.tables, lambda own, cut: _Erased(own, manifest, cut).receipt()
     )
@@ -118,7 +120,7 @@ class _Erased:
     def _from_landing(self, digests: DataFrame) -> int:
         """First of all: the changes and the quarantine still say where its records lie."""
         places = [
-            _of(delta.read(self._spark, self._changes), "_key", digests).select(
+            _of(self._landed_changes(), "_key", digests).select(
                 F.col("_topic_id").alias("topic_id"),
                 F.col("_partition").alias("partition"),
                 F.col("_offset").alias("offset"),
@@ -131,6 +133,10 @@ class _Erased:
         return delta.remove(
             self._spark, self._lake.landing, reduce(DataFrame.unionByName, places), reach
         )
+
+    def _landed_changes(self) -> DataFrame:
+        """The table's changes that records were landed for."""
+        return delta.read(self._spark, self._changes).where(F.col("_topic_id") != TOPIC)
 
     def _from_history(self, digests: DataFrame) -> int:
         """One fenced commit, with the totals that the next run goes on from."""

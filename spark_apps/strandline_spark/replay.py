@@ -15,13 +15,26 @@ from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.rebuild import Rebuild
 from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline_spark import changes, comparison, control, delta, files, landing, noted, swap
+from strandline_spark import (
+    changes,
+    comparison,
+    control,
+    corrections,
+    delta,
+    files,
+    landing,
+    noted,
+    swap,
+)
+from strandline_spark.batch import Batch
 from strandline_spark.compaction import SETTINGS, is_small, prepare, session, side_by_side
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.control import Told
 from strandline_spark.noted import Noted
 from strandline_spark.swap import Stores
 from strandline_spark.table import TableRun
+
+_BEFORE = -1  # a run that counts as applied where nothing is
 
 
 def replay(spark: SparkSession, manifest: Manifest) -> Receipt:
@@ -63,11 +76,23 @@ def undo(spark: SparkSession, manifest: Manifest) -> Receipt:
 
 
 class _Shadow(TableRun):
-    """The table as if everything had just landed."""
+    """The table as if everything had just landed, but for corrections: those are taken along."""
 
     @property
     def lake(self) -> SourceLake:
         return SourceLake(self.manifest.lake, self.manifest.source, self.manifest.number)
+
+    def arrived(self) -> Batch:
+        """See `TableRun`; the corrections are on record before anything that has landed."""
+        batch = TableRun.arrived(self)
+        standing = SourceLake(self.manifest.lake, self.manifest.source)
+        stored = corrections.of_table(delta.read(self.spark, standing.changes(self.cut.table)))
+        kept = stored.withColumn("_run", F.lit(_BEFORE))
+        if kept.isEmpty():
+            return batch
+        application = f"{delta.APPLICATION}/{corrections.TOPIC}"
+        delta.append(kept, self.lake.changes(self.cut.table), self.run, application)
+        return replace(batch, changes=None)  # they are read along with the rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +144,7 @@ class _Replay:
             F.col("offset").alias("_offset"),
         )
         stored = delta.read(spark, lake.changes(self.cut.table))
+        stored = stored.where(F.col("_topic_id") != corrections.TOPIC)
         missing = stored.join(landed, landed.columns, "left_anti").count()
         if missing:
             raise Terminal(

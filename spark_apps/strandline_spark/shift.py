@@ -8,7 +8,8 @@ there whole, or begin with one after which no row stands.
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from strandline.change import ENDS, IMAGES, Op
+from strandline.change import IMAGES, Op
+from strandline_spark.distinct import END_OPS
 from strandline_spark.image import IMAGE, place_of
 from strandline_spark.link import by_key, earlier
 from strandline_spark.memory import kept
@@ -150,6 +151,6 @@ def _stood(queue: Column, step: Column) -> Column:
     return (
         F.when(image & ((step["op"] == Op.CREATE.value) | (F.size(queue) == 0)), appended)
         .when(image, renewed)
-        .when(step["op"].isin(*(op.value for op in ENDS)), _none())
+        .when(step["op"].isin(*END_OPS), _none())
         .otherwise(queue)
     )

@@ -63,7 +63,7 @@ class TableRun(Part):
         if applied >= self.run:
             mine = noted.of_run(self.spark, history, self.run) or self._before()
             return self._versioned(mine.receipt)
-        batch = arrived(self) if self.cut.ranges else NOTHING
+        batch = self.arrived()
         tally = batch.tally
         receipt = TableReceipt(
             table=self.cut.table,
@@ -81,6 +81,10 @@ class TableRun(Part):
         return replace(receipt, seconds=round(time.monotonic() - began, 3))
 
     # ------------------------------------------------------------------ what arrived
+
+    def arrived(self) -> Batch:
+        """The changes of the run, on record."""
+        return arrived(self) if self.cut.ranges else NOTHING
 
     def _sweeps(self, batch: Batch, applied: int) -> DataFrame | None:
         """The fences of complete snapshots, put on record; None where there are no new ones.

@@ -117,5 +117,5 @@ def shop(tmp_path_factory, spark):
         environment.setenv(
             "AIRFLOW_CONN_KAFKA_SHOP", airflow_stage.kafka_connection(broker.bootstrap)
         )
-        broker.create_topic("shop.public.item")
+        broker.create_topic("shop.public.item", partitions=2)
         yield Shop(path, broker, spark)

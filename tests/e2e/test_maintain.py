@@ -97,7 +97,7 @@ def test_the_policy_forgets_records_changes_and_versions_but_never_the_last_one(
 
 def test_runs_go_on_from_the_totals_that_are_left(tended):
     tended.stream.change("u", 1, 60, name="max")
-    tended.stream.change("u", 1, 12, name="late")
+    tended.stream.change("u", 1, 12, name="late", partition=1)
     tended.arrive()
     counts = tended.published().counts
     assert len(tended.history()) == counts.history_rows

@@ -1,0 +1,113 @@
+"""Differences from a snapshot of the source as changes of the table, which then go the way of all.
+
+What the snapshot has is a read at the moment when it was taken, what it lacks an end. Both stand
+directly behind everything that the key has shown, so that whatever arrives later is later. No
+record was landed for them: in place of its coordinates they have `TOPIC` and the run.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from strandline.change import ABSENT, Op
+from strandline.position import Phase
+from strandline.version import TimeQuality
+from strandline_spark import changes, delta
+from strandline_spark.batch import Batch, Tally
+from strandline_spark.distinct import major
+from strandline_spark.table import TableRun
+
+TOPIC = "reconciliation"
+
+# Sorts behind every digit of a position, so behind all that stands there.
+_BEHIND = "~"
+_TIE = Phase.READ.value + "0" * 15
+_EPOCH = "0000"  # the first lineage of the log
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected(TableRun):
+    """A table's part of a run, whose changes are these instead of landed ones."""
+
+    corrections: DataFrame | None = None
+
+    def arrived(self) -> Batch:
+        """Puts the corrections on record, unless an attempt before this one did."""
+        path = self.lake.changes(self.cut.table)
+        if self.corrections is not None and delta.applied(self.spark, path) < self.run:
+            delta.append(self.corrections, path, self.run)
+        count = delta.read(self.spark, path).where(F.col("_run") == self.run).count()
+        nothing = {field.name: 0 for field in fields(Tally)}
+        return Batch(Tally(**{**nothing, "landed": count, "changes": count}), None)
+
+
+def corrections(differences: DataFrame, run: TableRun, as_of: str) -> DataFrame:
+    """The changes that set the differences right.
+
+    `differences` have `_key, absent` (whether the snapshot lacks the row) and `cells`, a struct of
+    what it says; a column that it does not have keeps its value.
+    """
+    moment = F.lit(as_of).cast("timestamp")
+    history = delta.read(run.spark, run.lake.history(run.cut.table))
+    stored = delta.read(run.spark, run.lake.changes(run.cut.table)).schema
+    heads = history.where("_is_head").select("_key", "_seq_seen", "_scope")
+    sent = differences.schema["cells"].dataType.names
+    rest = [name for name in stored.names if name not in (*changes.META, *sent)]
+    meta = {
+        "_key": F.col("_key"),
+        "_op": F.when(F.col("absent"), ABSENT).otherwise(Op.READ.value),
+        "_seq": _behind(F.coalesce("_seq_seen", "_newest")),
+        "_position": F.lit(f"reconciliation of run {run.run}"),
+        "_link": F.lit(""),
+        "_identity": F.xxhash64(F.lit(TOPIC), F.lit(run.run), "_key"),
+        "_unset": _names(rest),
+        "_unheld": _names([]),
+        "_scope": F.col("_scope"),
+        "_in_flight": F.lit(False),
+        "_numbered": F.lit(True),
+        "_time": moment,
+        "_source_ts": moment,
+        "_ts_quality": F.lit(TimeQuality.SNAPSHOT.value),
+        "_topic": F.lit(TOPIC),
+        "_topic_id": F.lit(TOPIC),
+        "_partition": F.lit(0),
+        "_offset": F.lit(run.run),
+        "_run": F.lit(run.run),
+        "_kind": F.lit("row"),
+    }
+    cells = {name: F.when(~F.col("absent"), F.col("cells").getField(name)) for name in sent}
+    columns = {**cells, **meta}
+    return (
+        differences.join(heads, "_key", "left")
+        .crossJoin(F.broadcast(_newest(history, moment)))
+        .select(
+            *(
+                columns.get(field.name, F.lit(None)).cast(field.dataType).alias(field.name)
+                for field in stored
+            )
+        )
+    )
+
+
+def of_table(stored: DataFrame) -> DataFrame:
+    """The corrections among a table's changes."""
+    return stored.where(F.col("_topic_id") == TOPIC)
+
+
+def _behind(seq: Column) -> Column:
+    """A place directly behind that one; before everything where it is NULL."""
+    first = F.lit(f"{_EPOCH}{_TIE}")
+    return F.coalesce(F.concat(major(seq), F.lit(_BEHIND + _TIE)), first)
+
+
+def _newest(history: DataFrame, moment: Column) -> DataFrame:
+    """`_newest`: where the log stood at the moment, NULL where there is nothing that old."""
+    begun = F.when(F.col("_valid_from") <= moment, F.col("_seq_from"))
+    ended = F.when(F.col("_valid_to") <= moment, F.col("_seq_to"))
+    return history.agg(F.greatest(F.max(begun), F.max(ended)).alias("_newest"))
+
+
+def _names(names: Sequence[str]) -> Column:
+    return F.array(*map(F.lit, names)).cast("array<string>")
