@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e fuzz chaos bench bench-small up setup jars lint lock clean
+.PHONY: help demo test e2e fuzz chaos bench bench-small up setup jars chromium lint lock clean
 
 BIN := .venv/bin
 
@@ -30,8 +30,8 @@ demo: jars ## replay two recorded databases through Kafka, Airflow and Spark; co
 test: jars lint ## check style, types and import rules, then run the tests
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
-e2e: jars ## run the tests that `make test` has no time for: each DAG that people trigger, for real
-	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests/e2e tests/spark/test_chaos.py \
+e2e: jars chromium ## run the tests that `make test` has no time for: DAGs that people trigger, the browser
+	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests/e2e tests/spark/test_chaos.py tests/airflow/test_browser.py \
 	  -m "heavy or not heavy" $(PYTEST)
 
 fuzz: setup ## try the laws on EXAMPLES random workloads per source and property (SEED repeats a run)
@@ -59,6 +59,9 @@ setup: ## make .venv from the locked requirements; the command line is .venv/bin
 
 jars: setup ## fetch Delta's jars once (finds or installs Java first)
 	@sh setup.sh jars
+
+chromium: ## find or install the browser that the page is tested with
+	@sh setup.sh chromium
 
 lint: setup ## ruff, mypy and the import contracts
 	$(BIN)/ruff check

@@ -4,6 +4,7 @@
 #   setup.sh python   makes .venv from the locked requirements.txt
 #   setup.sh java     prints the home of a Java 17 or 21, installing one where it may
 #   setup.sh jars     fetches Delta's jars once, through Spark's own package resolution
+#   setup.sh chromium finds or installs the browser that the page is tested with
 #
 # Each step does nothing where its work is done. What goes wrong is said in one line that names
 # what to type. Only `java` writes to standard output, so that a caller can read it.
@@ -180,6 +181,14 @@ explain_jars() {
     fi
 }
 
+# --- Chromium --------------------------------------------------------------------------------
+
+setup_chromium() {
+    command -v chromium >/dev/null || command -v chromium-browser >/dev/null && return 0
+    apt_install chromium chromium-browser ||
+        stop "Chromium is needed; as root, type: apt-get install chromium"
+}
+
 # ---------------------------------------------------------------------------------------------
 
 cd "$(dirname "$0")"
@@ -187,5 +196,6 @@ case "${1-}" in
     python) setup_python ;;
     java) setup_java ;;
     jars) setup_jars ;;
-    *) stop "usage: setup.sh python | java | jars" ;;
+    chromium) setup_chromium ;;
+    *) stop "usage: setup.sh python | java | jars | chromium" ;;
 esac

@@ -4,6 +4,7 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 
 import airflow_stage
+import page_stage
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
@@ -18,6 +19,7 @@ from strandline.lake import SourceLake
 from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline.record import Coordinates, Record
 from strandline.segment import Landed, Segment
+from strandline.version import ClosedBy
 
 PREFIX = "shop"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -176,3 +178,52 @@ def quarantine(lake):
         write_deltalake(lake.quarantine, pa.Table.from_pylist(rows), mode="append")
 
     return put
+
+
+@pytest.fixture(scope="module")
+def server():
+    """Airflow's API server with a user of each role."""
+    with page_stage.airflow() as server:
+        yield server
+
+
+@pytest.fixture
+def history(lake):
+    """Writes versions of table `orders`, each from its key, values and what else it is."""
+
+    def write(*versions):
+        rows = [
+            {**page_stage.version(number, **fields).cells(), "_key": fields["key"]}
+            for number, fields in enumerate(versions)
+        ]
+        path = lake.history("orders")
+        write_deltalake(path, pa.Table.from_pylist(rows, page_stage.HISTORY), mode="overwrite")
+
+    return write
+
+
+@pytest.fixture
+def published(arrive, publish, history):
+    """Source `shop` with a published table of some keys, one of which moved."""
+    history(
+        {"key": '{"id":1}', "ended": 1, "closed_by": ClosedBy.UPDATE},
+        {"key": '{"id":1}', "name": page_stage.EVIL, "ended": 3, "closed_by": ClosedBy.KEY_MOVE,
+         "moved_to": '{"id":9}'},
+        {"key": '{"id":2}', "ended": 4, "closed_by": ClosedBy.TRUNCATE},
+        {"key": '{"id":9}', "name": page_stage.EVIL, "moved_from": '{"id":1}'},
+    )  # fmt: skip
+    arrive(page_stage.ORDERS, 4)
+    publish(orders={"history_version": 0})
+
+
+@pytest.fixture
+def refused_once(arrive, publish, quarantine):
+    """A published table with a record in quarantine, and its DAGs known to Airflow."""
+    arrive(page_stage.ORDERS, 1)
+    publish()
+    quarantine("orders", "invalid_json")
+    from airflow.dag_processing.bundles.manager import DagBundlesManager  # noqa: PLC0415 - has a
+    from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db  # noqa: PLC0415 - database
+
+    DagBundlesManager().sync_bundles_to_db()
+    sync_bag_to_db(DagBag(airflow_stage.PROJECT / "dags"), "dags-folder", None)

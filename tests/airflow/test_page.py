@@ -1,54 +1,18 @@
 """The page, as Airflow's own API server serves it to users that it has logged in."""
 
-import json
-from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from types import SimpleNamespace
-from urllib.parse import quote, urljoin
+from urllib.parse import quote
 
-import airflow_stage
-import pyarrow as pa
 import pytest
 from airflow.models.dagrun import DagRun
 from airflow.utils.session import create_session
-from deltalake import write_deltalake
-from fastapi.testclient import TestClient
+from page_stage import EVIL, NOON, ORDERS, client
 from sqlalchemy import select
 from strandline_airflow import page, permission
 
 from strandline.receipt import Counts
 from strandline.segment import Gap
-from strandline.version import ClosedBy, TimeQuality, Version
-
-NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-ORDERS = "shop.orders"
-EVIL = '<script>alert("x")</script>'
-
-
-@pytest.fixture(scope="module")
-def server():
-    """Airflow's API server with a user of each role."""
-    airflow_stage.initialise_database()
-    from airflow.api_fastapi.app import create_app, purge_cached_app  # noqa: PLC0415 - has a database
-
-    passwords = airflow_stage.HOME / "simple_auth_manager_passwords.json.generated"
-    with pytest.MonkeyPatch.context() as environment:
-        environment.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS", "ann:admin,vic:viewer")
-        passwords.write_text(json.dumps({"ann": "a", "vic": "v"}))
-        purge_cached_app()
-        yield create_app()
-    purge_cached_app()
-
-
-def client(server, *credentials, root="/strandline/"):
-    """A client that has logged in, unless it has no credentials."""
-    found = TestClient(server, base_url="http://testserver")
-    if credentials:
-        named = dict(zip(("username", "password"), credentials, strict=True))
-        token = found.post("/auth/token", json=named).json()["access_token"]
-        found.headers["Authorization"] = f"Bearer {token}"
-    found.base_url = urljoin("http://testserver", root)
-    return found
 
 
 @pytest.fixture
@@ -84,85 +48,6 @@ def see(ann):
     return see
 
 
-@pytest.fixture
-def history(lake):
-    """Writes versions of table `orders`, each from its key, values and what else it is."""
-
-    def write(*versions):
-        rows = [
-            {**version(number, **fields).cells(), "_key": fields["key"]}
-            for number, fields in enumerate(versions)
-        ]
-        path = lake.history("orders")
-        write_deltalake(path, pa.Table.from_pylist(rows, HISTORY), mode="overwrite")
-
-    return write
-
-
-HISTORY = pa.schema(
-    [
-        ("id", pa.int64()),
-        ("name", pa.string()),
-        *((name, pa.timestamp("us", "UTC")) for name in ("_valid_from", "_valid_to")),
-        ("_is_current", pa.bool_()),
-        *(
-            (name, pa.string())
-            for name in (
-                "_seq_from", "_seq_to", "_position", "_op", "_closed_by", "_moved_from",
-                "_moved_to", "_entity_id", "_tx_id",
-            )
-        ),
-        ("_source_ts", pa.timestamp("us", "UTC")),
-        ("_ts_quality", pa.string()),
-        ("_unavailable", pa.list_(pa.string())),
-        ("_topic", pa.string()),
-        ("_partition", pa.int32()),
-        ("_offset", pa.int64()),
-        ("_recorded_at", pa.timestamp("us", "UTC")),
-        ("_key", pa.string()),
-    ]
-)  # fmt: skip
-
-
-def version(number, key, name="Ada", ended=None, closed_by=None, moved_from=None, moved_to=None):
-    at = NOON + timedelta(seconds=number)
-    return Version(
-        key=key,
-        row={**json.loads(key), "name": name},
-        valid_from=at,
-        valid_to=None if ended is None else NOON + timedelta(seconds=ended),
-        seq_from=f"{number:04x}",
-        seq_to=None if ended is None else f"{ended:04x}",
-        position=f"lsn {number}",
-        op="c",
-        closed_by=closed_by,
-        moved_from=moved_from,
-        moved_to=moved_to,
-        entity_id=key,
-        tx_id=None,
-        source_ts=at,
-        ts_quality=TimeQuality.COMMIT,
-        topic=ORDERS,
-        partition=0,
-        offset=number,
-        recorded_at=at,
-    )
-
-
-@pytest.fixture
-def published(arrive, publish, history):
-    """Source `shop` with a published table of some keys, one of which moved."""
-    history(
-        {"key": '{"id":1}', "ended": 1, "closed_by": ClosedBy.UPDATE},
-        {"key": '{"id":1}', "name": EVIL, "ended": 3, "closed_by": ClosedBy.KEY_MOVE,
-         "moved_to": '{"id":9}'},
-        {"key": '{"id":2}', "ended": 4, "closed_by": ClosedBy.TRUNCATE},
-        {"key": '{"id":9}', "name": EVIL, "moved_from": '{"id":1}'},
-    )  # fmt: skip
-    arrive(ORDERS, 4)
-    publish(orders={"history_version": 0})
-
-
 # ---------------------------------------------------- who may see it
 
 
@@ -189,19 +74,6 @@ def test_a_source_whose_dag_a_user_may_not_read_is_not_there_for_him(see, source
     assert found.status == 404
     assert found.text.count(source.name) == 1  # as he spelt it
     assert "there are: none that you may see" in found.text
-
-
-@pytest.fixture
-def refused_once(arrive, publish, quarantine):
-    """A published table with a record in quarantine, and its DAGs known to Airflow."""
-    arrive(ORDERS, 1)
-    publish()
-    quarantine("orders", "invalid_json")
-    from airflow.dag_processing.bundles.manager import DagBundlesManager  # noqa: PLC0415 - has a
-    from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db  # noqa: PLC0415 - database
-
-    DagBundlesManager().sync_bundles_to_db()
-    sync_bag_to_db(DagBag(airflow_stage.PROJECT / "dags"), "dags-folder", None)
 
 
 REQUEUE = {"source": "shop", "table": "orders", "reason": "invalid_json"}

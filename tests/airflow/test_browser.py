@@ -1,0 +1,214 @@
+"""The page in a real browser: Chromium, headless, on a server that it reaches by loopback."""
+
+import shutil
+import socket
+from contextlib import contextmanager
+from threading import Thread
+from urllib.parse import urljoin
+
+import page_stage
+import pytest
+import uvicorn
+from airflow.models.dagrun import DagRun
+from airflow.utils.session import create_session
+from playwright.sync_api import expect, sync_playwright
+from sqlalchemy import select
+
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("published")]
+
+KEY = "key?source=shop&table=orders&key=1"
+
+
+@contextmanager
+def served(app):
+    """The address at which the app answers. The socket listens before the server runs."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+        thread = Thread(target=server.run, args=([listening],))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@pytest.fixture(scope="module")
+def address(server):
+    with served(server) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    assert path, "Chromium is missing: `make e2e` installs it (setup.sh chromium)"
+    with sync_playwright() as playwright:
+        # Its own sandbox is not for root, which tests in containers run as.
+        browser = playwright.chromium.launch(executable_path=path, chromium_sandbox=False)
+        yield browser
+        browser.close()
+
+
+class Visit:
+    """A user's window, and what went wrong in it."""
+
+    def __init__(self, browser, server, address, user, below="", **options):
+        self.address, self.below, self.wrong = address, below, []
+        self.context = browser.new_context(base_url=address, **options)
+        if user:
+            cookie = {
+                "name": "_token",
+                "value": page_stage.token(server, *user, below=below),
+                "url": address,
+            }
+            self.context.add_cookies([cookie])
+        self.context.set_default_timeout(15_000)
+        self.page = self.context.new_page()
+        self.page.on("request", self._only_here)
+        self.page.on("dialog", lambda dialog: self._note(f"dialog: {dialog.message}", dialog))
+        self.page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
+
+    def _only_here(self, request):
+        if not request.url.startswith((self.address, "data:")):
+            self.wrong.append(f"asked for {request.url}")
+
+    def _note(self, what, dialog):
+        self.wrong.append(what)
+        dialog.dismiss()
+
+    def open(self, view=""):
+        self.page.goto(urljoin(f"{self.below}/strandline/", view))
+        return self.page
+
+
+@pytest.fixture
+def visit(chromium, server, address):
+    """Opens windows; afterwards nothing has gone wrong in any."""
+    visits = []
+
+    def visit(user=("ann", "a"), **options):
+        visits.append(Visit(chromium, server, address, user, **options))
+        return visits[-1]
+
+    yield visit
+    for each in visits:
+        each.context.close()
+        assert each.wrong == []
+
+
+def test_the_overview_leads_to_a_table_and_on_to_a_key_by_the_keyboard_alone(visit):
+    page = visit().open()
+    walk(page, "orders")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("orders")
+    page.keyboard.press("Tab")
+    page.get_by_role("textbox").first.focus()
+    page.keyboard.type("1")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("img", name="Timeline of")).to_be_visible()
+
+
+def walk(page, name):
+    """Tabs to the link of that name, and follows it."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        focused = page.locator(":focus")
+        if focused.count() and focused.inner_text().strip() == name:
+            assert focused.evaluate("e => getComputedStyle(e).outlineStyle") != "none"
+            page.keyboard.press("Enter")
+            return
+    pytest.fail(f"no way to {name} by the keyboard")
+
+
+def test_a_bar_of_the_timeline_tells_its_values_and_leads_to_its_record(visit):
+    page = visit().open(KEY)
+    bars = page.locator("svg.timeline a")
+    assert bars.count() == 3
+    last = bars.nth(2)
+    assert page_stage.EVIL in last.locator("title").text_content()
+    last.hover()
+    last.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("3")
+    assert "offset=3" in page.url
+
+
+def test_what_a_row_says_is_shown_and_never_run(visit, quarantine):
+    quarantine("orders", page_stage.EVIL, value=page_stage.EVIL.encode())
+    window = visit()
+    for view in (KEY, "quarantine?source=shop&table=orders", "table?source=shop&table=orders"):
+        assert page_stage.EVIL in window.open(view).locator("body").text_content()
+
+
+@pytest.mark.parametrize("view", ["", "table?source=shop&table=orders", KEY])
+def test_light_and_dark_are_told_apart_and_both_can_be_read(visit, view):
+    told = {}
+    for scheme in ("light", "dark"):
+        page = visit(color_scheme=scheme).open(view)
+        paper, ink = (colour(page, of) for of in ("backgroundColor", "color"))
+        assert contrast(paper, ink) >= 7  # WCAG 2, level AAA
+        told[scheme] = paper
+    assert brightness(told["light"]) > 0.8
+    assert brightness(told["dark"]) < 0.1
+
+
+def colour(page, of):
+    text = page.locator("body").evaluate(f"e => getComputedStyle(e).{of}")
+    return [int(part) for part in text.partition("(")[2].rstrip(")").split(",")[:3]]
+
+
+def brightness(colour):
+    """Relative luminance, as WCAG 2 defines it."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+              for c in (part / 255 for part in colour)]  # fmt: skip
+    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one, other):
+    dark, light = sorted((brightness(one), brightness(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("view", ["", "table?source=shop&table=orders", KEY])
+def test_nothing_is_wider_than_a_small_window(visit, view):
+    page = visit(viewport={"width": 420, "height": 800}).open(view)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+
+
+@pytest.mark.usefixtures("refused_once")
+def test_the_button_reads_quarantined_records_again(visit):
+    page = visit().open("quarantine?source=shop&table=orders&reason=invalid_json")
+    page.get_by_role("button", name="again").first.click()
+    expect(page.locator("body")).to_contain_text("requeue__shop")
+    with create_session() as session:
+        query = select(DagRun).where(DagRun.dag_id == "requeue__shop")
+        run = session.scalars(query.order_by(DagRun.id.desc())).first()
+    assert run.conf == {"tables": ["orders"], "reason": "invalid_json", "dry_run": False}
+    assert run.triggering_user_name == "ann"
+
+
+@pytest.mark.usefixtures("refused_once")
+def test_a_viewer_is_shown_no_button(visit):
+    page = visit(("vic", "v")).open("quarantine?source=shop&table=orders")
+    expect(page.get_by_text("invalid_json").first).to_be_visible()
+    assert page.get_by_role("button", name="again").count() == 0
+
+
+def test_who_has_not_logged_in_is_told_to(visit):
+    expect(visit(None).open().locator("body")).to_contain_text("Log in to Airflow")
+
+
+def test_it_works_below_another_path(chromium, monkeypatch):
+    from airflow.api_fastapi import app as module  # noqa: PLC0415 - has a database
+
+    below = "/deep/airflow"
+    # The path of `[api] base_url`, which Airflow reads when it is imported.
+    monkeypatch.setattr(module, "API_ROOT_PATH", f"{below}/")
+    monkeypatch.setattr(module, "AUTH_MANAGER_FASTAPI_APP_PREFIX", f"{below}/auth")
+    with page_stage.airflow() as app, served(app) as at:
+        window = Visit(chromium, app, at, ("ann", "a"), below)
+        page = window.open()
+        page.get_by_role("link", name="orders", exact=True).first.click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("orders")
+        assert page.url.startswith(f"{at}{below}/strandline/table?")
+        window.context.close()
+        assert window.wrong == []
