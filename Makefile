@@ -79,4 +79,4 @@ lock: ## resolve requirements.in into requirements.txt (needs uv)
 
 clean: ## remove everything that these targets made
 	rm -rf .venv .strandline .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	rm -rf strandline.egg-info build
+	rm -rf strandline.egg-info build spark-warehouse

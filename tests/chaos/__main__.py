@@ -10,7 +10,7 @@ from random import Random
 from pyspark.sql import SparkSession
 from strandline_spark.session import local
 
-from chaos import law
+from chaos import law, orders
 from chaos.nursery import PROJECT
 from chaos.plan import Plan
 from chaos.records import TOPICS, waves
@@ -50,8 +50,9 @@ def tell(spark: SparkSession, folder: Path, wanted: int, chance: Random) -> int:
     every = [record for wave in told for record in wave]
     with Story(folder / "undisturbed", TOPICS, spark) as story:
         story.tell(told)
-        undisturbed = law.state(story.lake)
         broken = law.violations(story.lake, every)
+        orders.told(story)
+        undisturbed = law.state(story.lake)
     plan = Plan.of(story.attempts, wanted, chance)
     print(f"undisturbed: {len(broken)} violations; {plan.left} kills to come", flush=True)
     number = 0
@@ -60,6 +61,7 @@ def tell(spark: SparkSession, folder: Path, wanted: int, chance: Random) -> int:
         with Story(folder / f"{number:04d}", TOPICS, spark) as story:
             story.tell(told, plan.befall)
             found = law.violations(story.lake, every)
+            orders.told(story, plan.befall)
             found += law.differences(undisturbed, law.state(story.lake))
         plan.settle(story.attempts)
         kills = plan.killed.total()

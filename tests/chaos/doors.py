@@ -90,16 +90,20 @@ class Doors:
 
 def of_spark(doors: Doors) -> None:
     """All ways in which a Spark application of this project writes."""
-    from delta.tables import DeltaMergeBuilder, DeltaTable, DeltaTableBuilder  # noqa: PLC0415
+    from delta import tables  # noqa: PLC0415
     from pyspark.sql.readwriter import DataFrameWriter  # noqa: PLC0415
     from strandline_spark import files  # noqa: PLC0415
 
-    _remembering(DeltaTable, "forPath", 1)
-    _remembering(DeltaTableBuilder, "location", 1)
+    _remembering(tables.DeltaTable, "forPath", 1)
+    _remembering(tables.DeltaTableBuilder, "location", 1)
     doors.put(DataFrameWriter, "save", lambda _, path: path)
-    doors.put(DeltaMergeBuilder, "execute", lambda _: _here.path)
-    doors.put(DeltaTableBuilder, "execute", lambda _: _here.path)
+    doors.put(tables.DeltaMergeBuilder, "execute", lambda _: _here.path)
+    doors.put(tables.DeltaTableBuilder, "execute", lambda _: _here.path)
+    doors.put(tables.DeltaOptimizeBuilder, "executeCompaction", lambda _: _here.path)
+    for name in ("delete", "vacuum"):
+        doors.put(tables.DeltaTable, name, lambda *_: _here.path)
     doors.put(files, "write_text", lambda _, uri, __: uri)
+    doors.put(files, "remove", lambda _, uri: uri)
 
 
 def of_airflow(doors: Doors) -> None:

@@ -28,7 +28,10 @@ State = dict[str, Counter[str]]
 
 
 def violations(lake: SourceLake, records: Iterable[Record]) -> list[str]:
-    """Where histories or counts are not the interpreter's, or a record was not landed once."""
+    """Where histories or counts are not the interpreter's, or a record was not landed once.
+
+    That is before anything is ordered besides compaction.
+    """
     every = list(records)
     found = _landing(lake, every)
     for table in interpret(every, CONNECTORS["postgresql"]).tables:
@@ -60,7 +63,7 @@ def _counts(lake: SourceLake, table: TableHistory) -> list[str]:
 def state(lake: SourceLake) -> State:
     """Everything that the lake holds, table by table, to be compared with another story's."""
     tables = [lake.landing, lake.quarantine, lake.gaps, lake.partitions, lake.publications]
-    tables += [lake.manifests]
+    tables += [lake.manifests, lake.differences]
     for table in TABLES.values():
         tables += [lake.changes(table), lake.history(table), lake.deleted_keys(table)]
     return {path.removeprefix(lake.home): Counter(map(_told, _rows(path))) for path in tables}

@@ -8,8 +8,9 @@ from random import Random
 from chaos.doors import Fate
 from chaos.story import Ended
 
-_IN_A_ROW = {"around": 20, "compact": 6}  # kills of one task in one story
-_OFTEN = {"around": 4, "compact": 1}  # random instants: a kill of Spark costs ten others
+# Kills of one task in one story, and how often the random instants are its: Spark costs ten others.
+_IN_A_ROW = {"around": 20, "plan": 20, "publish": 20, "compact": 6}
+_OFTEN = {"around": 4, "plan": 1, "publish": 1, "compact": 1}
 _JVM = 8  # one in so many kills of a compaction is its JVM's: those take their time
 
 

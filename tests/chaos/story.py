@@ -1,17 +1,18 @@
 """A story: waves of records are landed, compacted and published, whatever befalls the tasks."""
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import airflow_stage
 from pyspark.sql import SparkSession
@@ -131,8 +132,22 @@ class Story:
         )
         return answer.read_text(encoding="utf-8")
 
-    def compact(self, number: int, manifest: str, befall: Befall = undisturbed) -> None:
-        """Spark, until it has done what the manifest says."""
+    def order(
+        self, what: str, number: int, given: Mapping[str, Any], befall: Befall = undisturbed
+    ) -> None:
+        """What a form asks for, from its plan to its publication; so many hours after noon."""
+        answer = self.folder / "answer"
+        moment = (NOON + timedelta(hours=number)).isoformat()
+        plan = (str(self._source), moment, what, json.dumps(given), str(answer))
+        self._until_done(f"plan {what}", lambda fate: self._fork(tasks.ordered, plan, fate), befall)
+        manifest = answer.read_text(encoding="utf-8")
+        self.compact(what, manifest, befall)
+        self._until_done(
+            f"publish {what}", lambda fate: self._fork(tasks.published, (manifest,), fate), befall
+        )
+
+    def compact(self, number: int | str, manifest: str, befall: Befall = undisturbed) -> None:
+        """Spark, until it has done what the manifest says; `number` names the wave or order."""
         self._until_done(f"compact {number}", lambda fate: self._compaction(manifest, fate), befall)
 
     def driver(self, manifest: str, fate: Fate | None = None) -> Child:

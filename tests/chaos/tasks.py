@@ -1,5 +1,6 @@
 """What the processes of a story do: the code of Airflow's tasks, and of the Spark application."""
 
+import json
 import os
 import runpy
 import sys
@@ -12,13 +13,23 @@ import airflow_stage
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
-from strandline_airflow import compact_run, land_run
+from strandline_airflow import (
+    compact_run,
+    erase,
+    land_run,
+    maintain,
+    order_run,
+    reconcile,
+    replay,
+    requeue,
+)
 
 from chaos.doors import Doors, of_airflow, of_spark
 from strandline import source as source_file
 
 assert airflow_stage.HOME  # imported before Airflow, to say where that lives
 
+FORMS = {each.FORM.what: each.FORM for each in (erase, maintain, reconcile, replay, requeue)}
 APPLICATION = airflow_stage.PROJECT / "spark_apps" / "compact.py"
 
 
@@ -51,6 +62,21 @@ def around(path: str, run_after: str, manifest: str, answer: str) -> None:
     for group in land_run.plan(source, moment).groups:
         land_run.land(source, group, moment)
     Path(answer).write_text(compact_run.plan(source, moment) or "", encoding="utf-8")
+
+
+def ordered(path: str, run_after: str, what: str, given: str, answer: str) -> None:
+    """Plans what a form asks for, and leaves the path of its manifest in the file `answer`."""
+    source, moment = source_file.load(Path(path)), datetime.fromisoformat(run_after)
+    form = FORMS[what]
+    params = {**{name: param.resolve() for name, param in form.params.items()}, "dry_run": False}
+    order = form.order(source, params | json.loads(given), moment)
+    manifest = order_run.plan(source, order, moment, dry=False)
+    Path(answer).write_text(manifest or "", encoding="utf-8")
+
+
+def published(manifest: str) -> None:
+    """Publishes the run of a manifest."""
+    compact_run.publish(manifest)
 
 
 def compaction(manifest: str) -> None:

@@ -9,7 +9,9 @@ import socket
 import subprocess
 import sys
 import time
+from http import HTTPStatus
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.request import ProxyHandler, Request, build_opener
 
 import psutil
@@ -217,8 +219,15 @@ class Site:
         data = None if body is None else json.dumps(body).encode()
         url = f"{self._address}/{path}"
         request = Request(url, data, self._headers, method=method)  # noqa: S310 - what was printed
-        with self._opener.open(request, timeout=PATIENCE) as answer:
-            return json.load(answer)
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                with self._opener.open(request, timeout=PATIENCE) as answer:
+                    return json.load(answer)
+            except HTTPError as error:
+                # SQLite refuses a write while another lasts: whoever clicked clicks again.
+                if error.code != HTTPStatus.INTERNAL_SERVER_ERROR or time.monotonic() > end:
+                    raise
 
     def dags(self):
         return {dag["dag_id"] for dag in self.ask("api/v2/dags")["dags"]}
