@@ -71,6 +71,7 @@ class Manifests:
                 f"published yet; this waits for it. If nothing is running, trigger "
                 f"compact__{source.name}: it finishes the run"
             )
+        # Not before the run may begin: what is read would be older by the time that it waited.
         told = order.read() if order.read is not None else {}
         made = Manifest(
             source=source.name,

@@ -91,9 +91,9 @@ def corrections(differences: DataFrame, run: TableRun, as_of: str) -> DataFrame:
     )
 
 
-def of_table(stored: DataFrame) -> DataFrame:
-    """The corrections among a table's changes."""
-    return stored.where(F.col("_topic_id") == TOPIC)
+def is_correction() -> Column:
+    """Whether a change of a table is none that a record was landed for."""
+    return F.col("_topic_id") == TOPIC
 
 
 def _behind(seq: Column) -> Column:

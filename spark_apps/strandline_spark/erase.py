@@ -20,7 +20,7 @@ from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline_spark import delta, files, noted
 from strandline_spark.compaction import prepare, side_by_side
-from strandline_spark.corrections import TOPIC
+from strandline_spark.corrections import is_correction
 from strandline_spark.memory import kept
 from strandline_spark.noted import Noted
 from strandline_spark.scrub import leftovers, scrubbed
@@ -120,7 +120,7 @@ class _Erased:
     def _from_landing(self, digests: DataFrame) -> int:
         """First of all: the changes and the quarantine still say where its records lie."""
         places = [
-            _of(self._landed_changes(), "_key", digests).select(
+            _of(self._rows(self._changes).where(~is_correction()), "_key", digests).select(
                 F.col("_topic_id").alias("topic_id"),
                 F.col("_partition").alias("partition"),
                 F.col("_offset").alias("offset"),
@@ -133,10 +133,6 @@ class _Erased:
         return delta.remove(
             self._spark, self._lake.landing, reduce(DataFrame.unionByName, places), reach
         )
-
-    def _landed_changes(self) -> DataFrame:
-        """The table's changes that records were landed for."""
-        return delta.read(self._spark, self._changes).where(F.col("_topic_id") != TOPIC)
 
     def _from_history(self, digests: DataFrame) -> int:
         """One fenced commit, with the totals that the next run goes on from."""

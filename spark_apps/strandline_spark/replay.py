@@ -83,15 +83,15 @@ class _Shadow(TableRun):
         return SourceLake(self.manifest.lake, self.manifest.source, self.manifest.number)
 
     def arrived(self) -> Batch:
-        """See `TableRun`; the corrections are on record before anything that has landed."""
+        """See `TableRun`; corrections, which nothing has landed for, are put beside it."""
         batch = TableRun.arrived(self)
         standing = SourceLake(self.manifest.lake, self.manifest.source)
-        stored = corrections.of_table(delta.read(self.spark, standing.changes(self.cut.table)))
-        kept = stored.withColumn("_run", F.lit(_BEFORE))
-        if kept.isEmpty():
+        stored = delta.read(self.spark, standing.changes(self.cut.table))
+        made = stored.where(corrections.is_correction()).withColumn("_run", F.lit(_BEFORE))
+        if made.isEmpty():
             return batch
         application = f"{delta.APPLICATION}/{corrections.TOPIC}"
-        delta.append(kept, self.lake.changes(self.cut.table), self.run, application)
+        delta.append(made, self.lake.changes(self.cut.table), self.run, application)
         return replace(batch, changes=None)  # they are read along with the rest
 
 
@@ -144,7 +144,7 @@ class _Replay:
             F.col("offset").alias("_offset"),
         )
         stored = delta.read(spark, lake.changes(self.cut.table))
-        stored = stored.where(F.col("_topic_id") != corrections.TOPIC)
+        stored = stored.where(~corrections.is_correction())
         missing = stored.join(landed, landed.columns, "left_anti").count()
         if missing:
             raise Terminal(

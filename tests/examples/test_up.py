@@ -228,6 +228,7 @@ class Site:
                 # SQLite refuses a write while another lasts: whoever clicked clicks again.
                 if error.code != HTTPStatus.INTERNAL_SERVER_ERROR or time.monotonic() > end:
                     raise
+                time.sleep(0.05)
 
     def dags(self):
         return {dag["dag_id"] for dag in self.ask("api/v2/dags")["dags"]}
