@@ -15,6 +15,8 @@ LONE_SURROGATE = re.compile(
     r"(?<!\\)(?:\\\\)*(?:\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})"
     r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2})"
 )
+# Where these stand more than once, a part of the document may stand twice.
+_PARTS = tuple(re.compile(part) for part in (r'"schema"\s*:\s*[{n]', r'"payload"\s*:'))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +43,17 @@ def parse(data: bytes, what: str) -> Document:
     if "\\u" in text and LONE_SURROGATE.search(text):  # the word alone is found much faster
         raise UndecodableError("invalid_utf8", f"the {what} holds half of a character")
     if isinstance(document, dict) and "payload" in document and "schema" in document:
+        if any(len(part.findall(text)) > 1 for part in _PARTS) and _is_ambiguous(text):
+            raise UndecodableError("invalid_json", f"the {what} has two schemas or payloads")
         schema = document["schema"]
         return Document(schema if isinstance(schema, dict) else None, document["payload"])
     return Document(None, document)
+
+
+def _is_ambiguous(text: str) -> bool:
+    """Whether the schema or the payload stands twice; any other field counts by its last."""
+    names: list[str] = json.loads(text, object_pairs_hook=lambda of: [name for name, _ in of])
+    return names.count("schema") > 1 or names.count("payload") > 1
 
 
 def _refuse(constant: str) -> None:

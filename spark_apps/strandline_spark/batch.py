@@ -5,11 +5,11 @@ from dataclasses import dataclass, fields
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
-from strandline_spark import changes, delta, documents, intake, observed, verdict
-from strandline_spark.decode import Decoder
+from strandline_spark import changes, delta, intake, observed, verdict
 from strandline_spark.memory import kept
 from strandline_spark.part import Part
-from strandline_spark.shape import Known, shape
+from strandline_spark.reading import Reading
+from strandline_spark.shape import Known
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,7 @@ def _decoded(part: Part) -> tuple[DataFrame, list[str]]:
         parsed, schemas = part.shared.of(part.spark, part.cut)
     stored = changes.stored_types(part.spark, part.lake.changes(part.cut.table))
     known = Known(part.cut.topic, part.cut.rules, stored, part.told.columns)
-    of = shape(parsed, schemas, part.connector.rules, known)
-    flat = [number for number, pair in schemas.items() if pair.flat]
-    decoder = Decoder(of, part.connector, part.cut.rules, part.run)
-    return decoder.decode(documents.readable(parsed, schemas), flat), of.names
+    return Reading(parsed, schemas, part.connector, known, part.run).decoded()
 
 
 def _quarantine(part: Part, decoded: DataFrame) -> None:

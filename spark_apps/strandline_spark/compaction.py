@@ -49,6 +49,8 @@ SETTINGS = {
     "spark.sql.maxPlanStringLength": "1000",
     # A task writes into the few partitions of a table side by side; it would sort all rows else.
     "spark.sql.maxConcurrentOutputFileWriters": "8",
+    # What Delta remembers of a table takes megabytes, for an hour: of the last of hundreds only.
+    "spark.databricks.delta.delta.log.cacheSize": "64",
     # What a merge reads twice is kept in memory by the engine already.
     "spark.databricks.delta.merge.materializeSource": "none",
 }
@@ -87,8 +89,8 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
 
 def prepare(spark: SparkSession, lake: SourceLake) -> None:
     """What every run does first, whatever its work."""
-    delta.create(spark, lake.quarantine, StructType.fromDDL(QUARANTINE), [], {})
     configure(spark, SETTINGS)
+    delta.create(spark, lake.quarantine, StructType.fromDDL(QUARANTINE), [], {})
     _remember_classes(spark)
 
 

@@ -63,8 +63,8 @@ class Decoder:
             rows,
             Judged(
                 connector=self.connector.rules.accepts,
-                positioned=not flat,
                 control=CONTROL_FIELDS,
+                keyless=Keys(self.shape, self.connector, self.rules).lacks("k"),
                 cells=cells.unfit(rows.columns),
             ),
         )
@@ -81,25 +81,27 @@ class Decoder:
         return (
             {
                 "v": envelopes.row() if flat else envelopes.sent(),
-                "k": keys.cells(F.col("key_payload")),
+                "k": keys.read(F.col("key_payload")),
                 "new_text": header(NEW_KEY),
                 "old_text": header(OLD_KEY),
             },
+            {"v": documents.legible(F.col("v")), "k": keys.cells(F.col("k"))},
             *([{"v": envelopes.of_row()}] if flat else []),
             {"exact": cells.exact(flat=flat)},
             {
                 "_op": operation(),
                 "_major": F.lit("") if flat else self.connector.major(F.col("v.source")),
-                "_broken": F.col("v").isNull() | F.col("v._corrupt").isNotNull(),
+                "_broken": F.col("v").isNull(),
                 "_wrapped": cells.are_wrapped(),
                 "new_payload": documents.split(F.col("new_text"))[1],
                 "old_payload": documents.split(F.col("old_text"))[1],
             },
             {
                 "loose": F.when(F.col("_broken"), loosely(F.col("value_payload"))),
-                "new_cells": keys.cells(F.col("new_payload")),
-                "old_cells": keys.cells(F.col("old_payload")),
+                "new_cells": keys.read(F.col("new_payload")),
+                "old_cells": keys.read(F.col("old_payload")),
             },
+            {name: keys.cells(F.col(name)) for name in ("new_cells", "old_cells")},
         )
 
     def _typed(self, cells: Cells, meta: Meta) -> Sequence[Step]:

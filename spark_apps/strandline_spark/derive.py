@@ -1,5 +1,6 @@
 """The chain distinct → link → fold for a set of keys, from the beginning or onto their heads."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -23,7 +24,8 @@ class Context:
     `fences` are the table's truncates and sweeps, None where there are none; `recorded_at` an ISO
     instant; `rules` the connector's habits; `everything` all deliveries of the table;
     `refused` the keys and coordinates of its records in quarantine, None where there are none;
-    `in_flight`: whether some of its changes may have been open at a snapshot.
+    `in_flight`: whether some of its changes may have been open at a snapshot. `expected`: pairs of
+    keys that halves of moves were waited for.
     """
 
     run: int
@@ -34,6 +36,7 @@ class Context:
     everything: DataFrame
     refused: DataFrame | None
     in_flight: bool = False
+    expected: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Derived:
 
     `unseen` holds the keys (`_key, _seq_seen`) that were deleted but never lived: they have no
     version to remember the delete by. `keys` counts the keys that have deliveries. `regress`: where
-    positions go back, in words.
+    positions go back, in words. `waiting`: halves of moves that are alone (`link.Linked`).
     """
 
     versions: DataFrame
@@ -50,7 +53,7 @@ class Derived:
     keys: int
     distinct: int
     lone_tombstones: int
-    orphans: int
+    waiting: Mapping[str, int]
     regress: str | None
     held: tuple[DataFrame, ...] = ()  # what is kept in memory until `release`
 
@@ -76,13 +79,14 @@ def derive(
         F.col("_position").alias("position"),
     )
     seen = first.agg(
-        F.count_if(new).alias("distinct"),
+        F.count_if(new & ~F.col("_repeated")).alias("distinct"),
         F.count_if(new & lone).alias("lone"),
         F.coalesce(F.max(F.size("_unset")), F.lit(0)).alias("unset"),
         F.count_if("_shifts").alias("shifts"),
         F.count_distinct("_key").alias("keys"),
         F.min(F.when(F.col("_goes_back"), place)).alias("regress"),
     ).first()
+    first = first.where(~F.col("_repeated"))
     rows = _as_rows(first, context)
     if heads is not None:
         rows = rows.unionByName(_as_base(heads, first, context))
@@ -96,11 +100,11 @@ def derive(
         fresh, unseen = turned.where(~F.col("_unseen")), turned.where("_unseen")
         fresh = fresh.drop("_unseen")
     living = lives(fresh)
-    orphans = 0
+    waiting: Mapping[str, int] = {}
     if moves:
         held.append(living.persist())
-        linked = moved(living, unseen)
-        orphans, rows = linked.orphans, linked.rows
+        linked = moved(living, unseen, context.expected)
+        waiting, rows = linked.waiting, linked.rows
     else:
         rows = unmoved(living)
     return Derived(
@@ -109,7 +113,7 @@ def derive(
         keys=seen["keys"],
         distinct=seen["distinct"],
         lone_tombstones=seen["lone"],
-        orphans=orphans,
+        waiting=waiting,
         regress=None if seen["regress"] is None else lineage.told(**seen["regress"].asDict()),
         held=tuple(held),
     )

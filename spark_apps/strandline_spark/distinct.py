@@ -93,9 +93,10 @@ def numbered(deliveries: DataFrame, refused: DataFrame | None) -> DataFrame:
 
 
 def first_deliveries(deliveries: DataFrame) -> DataFrame:
-    """Of numbered deliveries the first, and tombstones that delete something.
+    """Of numbered deliveries the first, and all lone tombstones.
 
-    A lone tombstone came before if its neighbour did, with a tombstone (ordering-notes §9, A9).
+    `_repeated`: one that came before, as its neighbour did, with a tombstone (ordering-notes §9,
+    A9). It adds nothing but a number to the duplicates.
     """
     again = F.col("_delivery") > 1
     before = F.lag(again & F.col("_followed")).over(raw())
@@ -106,8 +107,8 @@ def first_deliveries(deliveries: DataFrame) -> DataFrame:
     )
     return (
         deliveries.withColumn("_repeated", repeated)
-        .where((F.col("_delivery") == 1) & ~F.col("_repeated"))
-        .drop("_delivery", "_repeated", "_followed", "_preceded")
+        .where(F.col("_delivery") == 1)
+        .drop("_delivery", "_followed", "_preceded")
     )
 
 

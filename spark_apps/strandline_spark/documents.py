@@ -14,11 +14,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from strandline import connect, flattened
+from strandline_spark.values import STRICT
 
 _PREFIX = '{"schema":{'
 # Inside a schema a quote is always escaped, so these letters can only be the field itself.
 _PAYLOAD = ',"payload":'
+_PART = '"payload"'  # behind the first: a column of the row, or a second payload
 _OBJECT = r"^\s*\{"  # anything else is no row, and would say of the rows that they are none
+_BESIDE = ("document", "ended")
 _BROKEN = object()  # a schema, as far as one can tell, but no JSON
 _ENVELOPED = r'^\s*\{\s*"(schema|payload)"\s*:'
 
@@ -45,21 +48,48 @@ class SchemaPair:
 def split(text: Column) -> tuple[Column, Column]:
     """(schema, payload) as JSON text; schema NULL where none is embedded.
 
-    The usual layout is cut; any other (white space, payload first) is parsed, and has no payload
-    where it is no JSON.
+    The usual layout is cut; any other (white space, payload first) is parsed. There is no payload
+    where that is no JSON, and where a part stands twice.
     """
     at = F.instr(text, _PAYLOAD)
     usual = text.startswith(_PREFIX) & (at > 0) & text.endswith("}")
-    other = text.rlike(_ENVELOPED)
-    schema = F.when(usual, text.substr(F.lit(len('{"schema":') + 1), at - len('{"schema":') - 1))
-    schema = schema.when(other, F.get_json_object(text, "$.schema"))
     start = at + len(_PAYLOAD)
-    payload = F.when(usual, text.substr(start, F.length(text) - start))
+    cut = text.substr(start, F.length(text) - start)
+    parts = F.filter(F.json_object_keys(text), lambda name: name.isin("schema", "payload"))
+    once = F.size(parts) == 2
+    wrapped = F.size(F.array_distinct(parts)) == 2
+    other = text.rlike(_ENVELOPED)
+    # The last word may be cut off behind a payload that is whole, or another may follow.
+    alone = F.size(F.json_object_keys(_beside(text))) == len(_BESIDE)
+    schema = F.when(usual, text.substr(F.lit(len('{"schema":') + 1), at - len('{"schema":') - 1))
+    schema = schema.when(other & wrapped, F.get_json_object(text, "$.schema"))
     # A JSON null at $.payload reads as SQL NULL: it is the payload of a tombstone.
     parsed = F.coalesce(F.get_json_object(text, "$.payload"), F.lit("null"))
-    # The last word may be cut off behind a payload that is whole.
-    whole = F.json_object_keys(text).isNotNull()
-    return schema, payload.when(other, F.when(whole, parsed)).otherwise(text)
+    payload = F.when(usual & cut.contains(_PART), F.when(once, cut)).when(usual, cut)
+    inside = F.when(~wrapped, text).when(once, parsed)
+    return schema, payload.when(other, F.when(alone, inside)).otherwise(text)
+
+
+def read(text: Column, fields: str) -> Column:
+    """A document's fields, read strictly, for `legible` to take.
+
+    A second part that is missing says that the document ended before its text did.
+    """
+    document, ended = _BESIDE
+    of = f"{document} STRUCT<{fields}>, {ended} STRING, _corrupt STRING"
+    return F.from_json(_beside(text), of, STRICT)
+
+
+def _beside(text: Column) -> Column:
+    """The document as the first part of another: Spark's readers ignore what follows the last."""
+    document, ended = _BESIDE
+    return F.concat(F.lit(f'{{"{document}":'), text, F.lit(f',"{ended}":1}}'))
+
+
+def legible(read: Column) -> Column:
+    """The fields of a document that was read; NULL where it is none, or not of that form."""
+    document, ended = _BESIDE
+    return F.when(read[ended].isNotNull() & read["_corrupt"].isNull(), read[document])
 
 
 def parsed(landed: DataFrame, flattened: Mapping[str, bool]) -> DataFrame:

@@ -1,6 +1,6 @@
 """Documents in columns: the envelope of a record, as every connector and transform writes it.
 
-`from_json` is narrow: it names only the fields that are used, and hands cells over as text.
+What is read is narrow: it names only the fields that are used, and hands cells over as text.
 """
 
 from dataclasses import dataclass
@@ -10,16 +10,12 @@ from pyspark.sql import functions as F
 
 from strandline import flattened
 from strandline.change import Op
+from strandline_spark import documents
 from strandline_spark.changes import quoted
 from strandline_spark.connectors import Connector
 from strandline_spark.shape import Shape
+from strandline_spark.values import STRICT
 
-STRICT = {
-    "mode": "PERMISSIVE",
-    "columnNameOfCorruptRecord": "_corrupt",
-    "allowSingleQuotes": "false",
-    "allowNonNumericNumbers": "false",
-}
 CONTROL_FIELDS = ("ddl", "tableChanges", "aggregate_type", "ts_ms")
 _SOURCE = ("connector", "version", "snapshot", "ts_ms", "ts_us", "db", "schema", "table")
 
@@ -40,9 +36,9 @@ class Envelopes:
         of = (
             f"before {image}, after {image}, op STRING, status STRING, id STRING, {control}, "
             "transaction STRUCT<id: STRING, total_order: STRING>, "
-            f"source STRUCT<{source}>, _corrupt STRING"
+            f"source STRUCT<{source}>"
         )
-        return F.from_json("value_payload", of, STRICT)
+        return documents.read(F.col("value_payload"), of)
 
     def row(self) -> Column:
         """The row that ExtractNewRecordState made of a value, its cells as text."""
@@ -53,8 +49,8 @@ class Envelopes:
             for prefix in (flattened.SOURCE, flattened.PREFIX)
         ]
         names = dict.fromkeys([*self.shape.sent, *own, *told])
-        fields = ", ".join(f"{quoted(name)} STRING" for name in names)
-        return F.from_json("value_payload", f"{fields}, _corrupt STRING", STRICT)
+        fields = ", ".join(f"{quoted(name)}: STRING" for name in names)
+        return documents.read(F.col("value_payload"), fields)
 
     def of_row(self) -> Column:
         """The envelope that the row once had, as far as it can be known."""
@@ -83,7 +79,6 @@ class Envelopes:
                 row[flattened.EMITTED].alias("ts_ms"),
                 F.struct(nothing.alias("id"), nothing.alias("total_order")).alias("transaction"),
                 source.alias("source"),
-                row["_corrupt"].alias("_corrupt"),
             ),
         )
 
@@ -115,7 +110,8 @@ def is_of_snapshot() -> Column:
 def loosely(payload: Column) -> Column:
     """A document that is no envelope, read part by part to say which part is wrong."""
     parts = "op STRING, source STRING, after STRING, before STRING, _corrupt STRING"
+    alone = F.try_parse_json(F.concat(F.lit("["), payload, F.lit("]")))
     return F.struct(
         F.from_json(payload, parts, STRICT).alias("parts"),
-        F.try_parse_json(payload).isNotNull().alias("valid"),
+        F.coalesce(F.size(alone.cast("array<variant>")) == 1, F.lit(False)).alias("valid"),
     )

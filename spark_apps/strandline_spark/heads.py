@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from strandline.change import Op
 from strandline.version import ClosedBy
 from strandline_spark.changes import quoted
-from strandline_spark.distinct import major, raw
+from strandline_spark.distinct import is_end, major, raw
 from strandline_spark.memory import kept
 
 _TURNS = (Op.CREATE, Op.DELETE)
@@ -113,13 +113,14 @@ def _touched(batch: DataFrame, standing: Standing) -> DataFrame:
 def _by_key(batch: DataFrame) -> DataFrame:
     """Per key: its oldest new position, whether it moved, whether a tombstone hangs in the air.
 
-    A tombstone that is the first record of its key in the batch may belong to a delete before it.
+    A tombstone that no delete precedes in the batch may belong to one before it, and may have come
+    before, with a record of an earlier run beside it.
     """
     tombstone = F.col("_op") == Op.TOMBSTONE.value
-    first = F.lag("_op").over(raw()).isNull()
+    after_end = F.coalesce(F.lag(is_end()).over(raw()), F.lit(False))
     created, deleted = (F.when(F.col("_op") == op.value, F.col("_tx_id")) for op in _TURNS)
     return (
-        batch.withColumn("_dangling", tombstone & first)
+        batch.withColumn("_dangling", tombstone & ~after_end)
         .groupBy("_key")
         .agg(
             F.min(F.when(~tombstone, major(F.col("_seq")))).alias("oldest"),

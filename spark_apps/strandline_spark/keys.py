@@ -9,11 +9,11 @@ from pyspark.sql import functions as F
 
 from strandline.rules import TableRules
 from strandline.types import ColumnType
-from strandline_spark import values
+from strandline_spark import documents, values
 from strandline_spark.cells import unwrapped
 from strandline_spark.changes import quoted
 from strandline_spark.connectors import Connector
-from strandline_spark.envelopes import STRICT
+from strandline_spark.shallow import any_of
 from strandline_spark.shape import Shape
 
 
@@ -30,17 +30,18 @@ class Keys:
         """The columns that any of the records has in its key."""
         return list(dict.fromkeys(name for of in self.shape.keys.values() for name in of))
 
-    def cells(self, payload: Column) -> Column:
-        """The cells of a key as text."""
-        names = self.names
-        if not names:
-            return F.lit(None).cast("struct<_corrupt string>")
-        fields = ", ".join(f"{quoted(name)} STRING" for name in names)
-        cells = F.from_json(payload, f"{fields}, _corrupt STRING", STRICT)
-        if self.connector.is_wrapped([F.lit("")]) is None:
+    def read(self, payload: Column) -> Column:
+        """A key as a document, for `cells` to take."""
+        fields = ", ".join(f"{quoted(name)}: STRING" for name in self.names)
+        return documents.read(payload, fields)
+
+    def cells(self, read: Column) -> Column:
+        """The cells of a key as text; NULL where it is no document."""
+        cells = documents.legible(read)
+        if not self.names or self.connector.is_wrapped([F.lit("")]) is None:
             return cells
-        plain = (unwrapped(self.connector, cells.getField(name)).alias(name) for name in names)
-        return F.struct(*plain, cells["_corrupt"].alias("_corrupt"))
+        plain = (unwrapped(self.connector, cells.getField(n)).alias(n) for n in self.names)
+        return F.when(cells.isNotNull(), F.struct(*plain))
 
     def of_record(self) -> Column:
         """The canonical key of the record, else of the row's key columns."""
@@ -66,10 +67,23 @@ class Keys:
         for number, types in self.shape.keys.items():
             if types:
                 named = {name: cells.getField(name) for name in types}
-                readable = cells.isNotNull() & cells.getField("_corrupt").isNull()
-                text = F.when(readable, _text(named, types))
+                text = F.when(cells.isNotNull(), _text(named, types))
                 cases = F.when(F.col("schema_id") == number, text).otherwise(cases)
         return cases
+
+    def lacks(self, column: str) -> Column:
+        """Whether the key says nothing of one of its columns, or has none."""
+        cells = F.col(column)
+        gone = F.lit(False)
+        for number, types in self.shape.keys.items():
+            empty = [cells.getField(name).isNull() for name in types] or [F.lit(True)]
+            gone |= (F.col("schema_id") == number) & any_of(empty)
+        return gone & cells.isNotNull()
+
+
+def digest(key: str) -> Column:
+    """What stands for a canonical key where the key itself must not."""
+    return F.sha2(F.encode(F.col(key), "UTF-8"), 256)
 
 
 def _text(cells: Mapping[str, Column], types: Mapping[str, ColumnType]) -> Column:

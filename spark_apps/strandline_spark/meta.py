@@ -66,12 +66,13 @@ class Meta:
         beyond = [F.when(so, F.lit(name)) for name, so in held_not if so is not None]
         change = op != Op.TOMBSTONE.value
         tx_id = F.coalesce(self.connector.tx_id(source), F.col("v.transaction.id"))
+        link = F.lit("") if self.flat else self.connector.link(source)
         return [
             F.col("_key"),
             op.alias("_op"),
             F.when(change, seq).otherwise(F.lit("")).alias("_seq"),
             (at if self.flat else self.connector.position(source)).alias("_position"),
-            (F.lit("") if self.flat else self.connector.link(source)).alias("_link"),
+            F.when(change, link).otherwise(F.lit("")).alias("_link"),
             self._identity().alias("_identity"),
             F.col("_moved_to"),
             F.col("_moved_from"),

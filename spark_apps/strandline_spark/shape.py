@@ -78,7 +78,7 @@ def shape(
 
     Raises `Terminal` where a column's types have nothing in common, or its name is taken.
     """
-    rows = {number: _row_types(pair, connector) for number, pair in schemas.items() if pair.value}
+    rows = {number: row_types(pair, connector) for number, pair in schemas.items() if pair.value}
     keys = {number: _key_types(pair, connector) for number, pair in schemas.items() if pair.key}
     bare = {number: pair for number, pair in schemas.items() if pair.bare}
     embedded = {name for types in rows.values() for name in types}
@@ -134,7 +134,8 @@ def _target(name: str, types: Mapping[int, ColumnType], known: Known) -> ColumnT
     return replace(of, kind=wider.kind, precision=wider.precision, scale=wider.scale)
 
 
-def _row_types(pair: SchemaPair, connector: Connector) -> dict[str, ColumnType]:
+def row_types(pair: SchemaPair, connector: Connector) -> dict[str, ColumnType]:
+    """The columns that the schema of a value declares."""
     return _types(_row_fields(pair), connector)
 
 

@@ -1,6 +1,7 @@
 """One table of a run: the stages in their order, from landed bytes to the commit of its history."""
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -76,8 +77,10 @@ class TableRun(Part):
         if sweeps is not None or tally.changes + tally.fences + tally.tombstones:
             receipt = self._fold(batch, sweeps, applied, receipt)
         elif applied >= 0:
-            counts = replace(receipt.counts, **self._before().totals)
-            receipt = self._versioned(replace(receipt, counts=counts))
+            before = self._before()
+            counts = replace(receipt.counts, **before.totals)
+            receipt = replace(receipt, counts=counts, orphaned_moves=before.orphans)
+            receipt = self._versioned(receipt)
         return replace(receipt, seconds=round(time.monotonic() - began, 3))
 
     # ------------------------------------------------------------------ what arrived
@@ -122,7 +125,8 @@ class TableRun(Part):
     ) -> TableReceipt:
         before = self._before() if applied >= 0 else None
         known = self._deliveries(self._every(batch, applied), batch, sweeps, before)
-        context = self._context(known, batch.tally)
+        waited = {} if before is None else before.waiting
+        context = self._context(known, batch.tally, waited)
         if before is None:
             keys = None
             derived = derive(known.rows, context, moves=known.moves is not None)
@@ -134,22 +138,22 @@ class TableRun(Part):
             if derived.regress is not None and self.cut.rules.hold_regress:
                 raise held(derived.regress)
             counts = self._counts(receipt.counts, batch.tally, derived, known.fences)
-            receipt = replace(receipt, counts=counts, changed=True, orphaned_moves=derived.orphans)
-            receipt = replace(receipt, regress=derived.regress)
-            receipt = self._written(receipt, derived, keys, before, known.kinds)
+            receipt = replace(receipt, counts=counts, changed=True, regress=derived.regress)
+            left = {pair: n for pair, n in {**waited, **derived.waiting}.items() if n}
+            receipt = self._written(Noted(receipt, known.kinds, left), derived, keys, before)
         finally:
             derived.release()
         return self._versioned(receipt)
 
     def _written(
         self,
-        receipt: TableReceipt,
+        note: Noted,
         derived: Derived,
         keys: Touched | None,
         before: Noted | None,
-        kinds: frozenset[str],
     ) -> TableReceipt:
         """Commits the versions, or the run's mark alone where they are what stands already."""
+        receipt = replace(note.receipt, orphaned_moves=note.orphans)
         audit.conserved(receipt.counts, self.cut.topic)
         versions, new = audit.audited(derived.versions, self.cut.topic)
         gone = Counts() if keys is None else noted.totals(keys.old)
@@ -168,7 +172,7 @@ class TableRun(Part):
             current_rows=old.current_rows - gone.current_rows + new.live,
         )
         receipt = replace(receipt, counts=counts)
-        self._apply(versions, keys, Noted(receipt, kinds))
+        self._apply(versions, keys, replace(note, receipt=receipt))
         return receipt
 
     def _deliveries(
@@ -201,7 +205,7 @@ class TableRun(Part):
         cuts = distinct_fences(few) if "fence" in kinds else None
         return Deliveries(rows, new, cuts, moving, kinds, crowded)
 
-    def _context(self, known: Deliveries, tally: Tally) -> Context:
+    def _context(self, known: Deliveries, tally: Tally, waited: Collection[str]) -> Context:
         return Context(
             run=self.run,
             columns=self._columns(known.rows),
@@ -211,6 +215,7 @@ class TableRun(Part):
             everything=known.rows,
             refused=self._refused() if self.refused or tally.quarantined else None,
             in_flight=known.flying,
+            expected=waited,
         )
 
     def _refused(self) -> DataFrame:

@@ -34,13 +34,13 @@ _BAD_KEY = "the key holds a value that is none of its type"
 class Judged:
     """What a verdict is based on besides the parsed record.
 
-    `connector` are the names that `source.connector` may say, `positioned` whether the records have
-    positions, `cells` per column whether its cell is unfit and the name of its type.
+    `connector` are the names that `source.connector` may say, `keyless` whether a key says nothing
+    of one of its columns, `cells` per column whether its cell is unfit and the name of its type.
     """
 
     connector: Sequence[str]
-    positioned: bool
     control: Sequence[str]
+    keyless: Column
     cells: Mapping[str, tuple[Column, str]]
 
 
@@ -71,7 +71,7 @@ def _reason(by: Judged, unfit: Sequence[Column]) -> Column:
         .when(~named.isin(*by.connector), "unknown_connector")
         .when((op == "t") & unplaced, "no_position")
         .when(image & v["after"].isNull(), "no_image")
-        .when(row, _key_reason())
+        .when(row, _key_reason(by))
     )
     row_reason = (
         F.when(image & any_of(unfit), "bad_value")
@@ -79,7 +79,7 @@ def _reason(by: Judged, unfit: Sequence[Column]) -> Column:
         .when(_bad_header(NEW_KEY, "_moved_to", "d"), "bad_header")
         .when(_bad_header(OLD_KEY, "_moved_from", "c"), "bad_header")
     )
-    gone = F.coalesce(_key_reason(), F.when(_bad_header(NEW_KEY, "_moved_to", op), "bad_header"))
+    gone = F.coalesce(_key_reason(by), F.when(_bad_header(NEW_KEY, "_moved_to", op), "bad_header"))
     return F.when(op == Op.TOMBSTONE.value, gone).otherwise(
         F.coalesce(value_reason, F.when(row & has_op & ~broken, row_reason))
     )
@@ -104,7 +104,7 @@ def _broken_reason() -> Column:
     )
 
 
-def _key_reason() -> Column:
+def _key_reason(by: Judged) -> Column:
     text = F.col("key_text")
     return (
         F.when(F.col("_key").isNotNull(), F.lit(None))
@@ -112,7 +112,7 @@ def _key_reason() -> Column:
         .when(_is_no_text("key_text"), "invalid_utf8")
         .when(F.try_parse_json(text).isNull(), "invalid_json")
         .when(~F.col("key_payload").startswith("{") | (F.trim("key_payload") == "{}"), "no_key")
-        .when(F.col("key_payload").rlike(r":\s*null\s*[,}]"), "no_key")
+        .when(by.keyless, "no_key")
         .otherwise("bad_value")
     )
 
@@ -146,7 +146,7 @@ def _detail(by: Judged, unfit: Mapping[str, str]) -> Column:
     cell = F.when(F.lit(False), "")
     for column, (_, spark) in by.cells.items():
         cell = cell.when(F.col(quoted(unfit[column])), F.lit(f"after.{column} is no {spark}"))
-    op, stranger = F.col("v.op"), F.col("v.source.connector")
+    op, stranger = F.coalesce("v.op", "loose.parts.op"), F.col("v.source.connector")
     detail = (
         F.when(reason == "unknown_op", F.format_string("op is '%s'", op))
         .when(reason == "unknown_connector", F.concat(F.lit("source.connector is "), stranger))

@@ -139,7 +139,7 @@ class Decoder:
         envelope = document.payload
         if op is Op.CREATE and event.snapshot:
             op = Op.READ  # the ReadToInsertEvent transform renames them (debezium-facts §2.12)
-        before, after = (_image(envelope, name) for name in ("before", "after"))
+        before, after = (_image(document, name) for name in ("before", "after"))
         if op in IMAGES and after is None:
             raise UndecodableError("no_image", f"op is {op.value!r}, but 'after' holds no row")
         types = self._types(document.schema, record.at.topic, event)
@@ -252,13 +252,14 @@ class Decoder:
                 "the record has no key: a table needs a primary key or message.key.columns",
             )
         document = connect.parse(record.key, "key")
-        if not isinstance(document.payload, dict) or not document.payload:
-            raise UndecodableError("no_key", "the key holds no columns")
-        wrapping = event or self._nameless
-        if document.schema is not None:
+        wrapping, payload = event or self._nameless, document.payload
+        if document.schema is not None and isinstance(payload, dict):
             fields = connect.fields(document.schema)
             types = {n: from_connect(wrapping.unwrap_schema(dict(f))) for n, f in fields.items()}
-        cells, _ = wrapping.unwrap(document.payload, partial=False)
+            payload = {name: payload.get(name) for name in fields}
+        if not isinstance(payload, dict) or not payload:
+            raise UndecodableError("no_key", "the key holds no columns")
+        cells, _ = wrapping.unwrap(payload, partial=False)
         return _canonical(cells, types, "key"), types
 
     def _tombstone(self, record: Record) -> Outcome:
@@ -300,11 +301,15 @@ def _op(envelope: Mapping[str, Any]) -> Op:
         raise UndecodableError("unknown_op", f"op is {envelope['op']!r}") from error
 
 
-def _image(envelope: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
-    row = envelope.get(name)
+def _image(document: Document, name: str) -> Mapping[str, Any] | None:
+    """A row, with the fields that its schema describes: JsonConverter reads no others."""
+    row = document.payload.get(name)
     if row is not None and not isinstance(row, dict):
         raise UndecodableError("no_image", f"'{name}' is no row")
-    return row
+    if row is None or document.schema is None:
+        return row
+    described = connect.row_fields(document.schema)
+    return {column: cell for column, cell in row.items() if column in described}
 
 
 def _told(before: Image | None, schema: Mapping[str, Any] | None, event: Event) -> Image | None:

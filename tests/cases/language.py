@@ -16,7 +16,7 @@ from strandline.rendering import plain
 
 HERE = Path(__file__).parent
 _SETTINGS = {"connector", "version", "columns", "schemas", "cells", "headers", "placeholder",
-             "flattened", "key", "source", "table", "replay"}  # fmt: skip
+             "flattened", "key", "source", "table", "replay", "parted"}  # fmt: skip
 _COUNTS = {"duplicates", "control", "orphans"}
 _SETTING = re.compile(r"([a-z]+): +(.+)")
 _WORD = re.compile(r'(?:"(?:\\.|[^"\\])*"|[^\s"])+')
@@ -36,6 +36,7 @@ class Case:
     record, what a crash after the last one would deliver once more. `header` and `rows` are the
     expected history as texts. `quarantined` are (reason, partition, offset). `stops`: words of the
     error that keeps the table from having a history. `replay`: whether deliveries may be repeated.
+    `parted`: whether its batches may be parted.
     """
 
     file: str
@@ -52,6 +53,7 @@ class Case:
     quarantined: list[tuple[str, int, int]]
     stops: str | None
     replay: bool
+    parted: bool
 
     @property
     def records(self) -> list[Record]:
@@ -204,6 +206,7 @@ def _case(file: str, title: str, body: str, shared: Mapping[str, str]) -> Case:
         batches=batches,
         again=tuple(_again(stream)),
         replay=not settings.get("replay", "yes").startswith("no"),
+        parted=not settings.get("parted", "yes").startswith("no"),
         **_outcome(outcome),
     )
 
