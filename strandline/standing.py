@@ -29,7 +29,8 @@ class TableStanding:
     `unlanded` counts those that Kafka has beyond `landed_to`, the sum of its partitions' next
     offsets; it is None where Kafka was not asked. `held` says why the table was not applied, since
     the run planned at `held_since`. `orphans` are the halves of key moves without a partner that
-    the last run which changed the table counted; it was planned at `orphans_since`.
+    the last run which changed the table counted; the first of those that counted any, without one
+    between them that counted none, was planned at `orphans_since`.
     """
 
     table: str

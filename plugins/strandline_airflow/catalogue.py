@@ -139,7 +139,7 @@ class _Reading:
 
     def _published(self, bare: TableStanding, row: Published) -> TableStanding:
         mark = self.marks.get(row.topic, {})
-        changed = (run["planned_at"] for run in self.runs if run["number"] == mark.get("changed"))
+        orphaned = (run["planned_at"] for run in self.runs if run["number"] == mark.get("orphaned"))
         return replace(
             bare,
             run=row.number,
@@ -150,7 +150,7 @@ class _Reading:
             held=row.error,
             held_since=self._held_since(row) if row.error else None,
             orphans=mark.get("orphans") or 0,
-            orphans_since=next(map(_time, changed), None),
+            orphans_since=next(map(_time, orphaned), None),
         )
 
     def _held_since(self, row: Published) -> datetime:

@@ -116,13 +116,17 @@ class Publications:
     def marks(self, last: int) -> dict[str, dict[str, Any]]:
         """By topic, of the last runs: the newest `good` one, the newest that `changed` its table.
 
-        `orphans` are the halves of moves without a partner that the latter counted.
+        `orphans` are the halves of moves without a partner that the latter counted; since
+        `orphaned` every run that changed the table has counted some.
         """
         found = self._asked(
             "SELECT topic, max(number) FILTER (WHERE error IS NULL) AS good,"
             " max(number) FILTER (WHERE changed) AS changed,"
-            " last_value(orphaned_moves ORDER BY number) FILTER (WHERE changed) AS orphans"
-            " FROM stored WHERE number > :after GROUP BY topic",
+            " last_value(orphaned_moves ORDER BY number) FILTER (WHERE changed) AS orphans,"
+            " min(number) FILTER (WHERE changed AND number > paired) AS orphaned"
+            " FROM (SELECT *, coalesce(max(CASE WHEN changed AND orphaned_moves = 0"
+            " THEN number END) OVER (PARTITION BY topic), 0) AS paired"
+            " FROM stored WHERE number > :after) GROUP BY topic",
             last,
         )
         return {row.pop("topic"): row for row in found}

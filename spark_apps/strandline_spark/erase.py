@@ -6,6 +6,7 @@ a run that died half way goes on with all of them. The history goes last.
 """
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 
@@ -21,8 +22,9 @@ from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline_spark import delta, files, noted
 from strandline_spark.compaction import prepare, side_by_side
 from strandline_spark.corrections import is_correction
+from strandline_spark.keys import digest
+from strandline_spark.link import PAIR_DIGITS
 from strandline_spark.memory import kept
-from strandline_spark.noted import Noted
 from strandline_spark.scrub import leftovers, scrubbed
 
 
@@ -71,10 +73,12 @@ class _Erased:
         for path in self._keyed:
             scrubbed(self._spark, path)
         self._prove(digests)
+        known = noted.last(self._spark, self._lake, self._cut)
         return TableReceipt(
             table=self._cut.table,
             topic=self._cut.topic,
-            counts=Counts(**noted.last(self._spark, self._lake, self._cut).totals),
+            counts=Counts(**known.totals),
+            orphaned_moves=known.orphans,
             history_version=delta.version(self._spark, self._history),
             changed=True,
             did={**did, "found afterwards": 0},
@@ -93,7 +97,7 @@ class _Erased:
 
     def _related(self, wanted: DataFrame) -> DataFrame:
         moved = kept(reduce(DataFrame.unionByName, self._edges()))
-        there = moved.select(_digest("a").alias("digest"), _digest("b").alias("other"))
+        there = moved.select(digest("a").alias("digest"), digest("b").alias("other"))
         back = there.select(F.col("other").alias("digest"), F.col("digest").alias("other"))
         edges = kept(there.unionByName(back))
         found = frontier = wanted
@@ -149,7 +153,9 @@ class _Erased:
             history_rows=old.history_rows - gone["all"],
             current_rows=old.current_rows - gone["open"],
         )
-        note = Noted(replace(known.receipt, counts=counts, did={}), known.kinds).text()
+        receipt = replace(known.receipt, counts=counts, did={})
+        left = _without(known.waiting, digests)
+        note = replace(known, receipt=receipt, waiting=left).text()
         with delta.fenced(self._spark, self._manifest.number, note):
             self._deleted(self._history, "_key", digests)
         return int(gone["all"])
@@ -166,7 +172,7 @@ class _Erased:
         """Deletes the rows of the keys; how many there were."""
         count = _of(self._rows(path), column, digests).count()
         if count:
-            same = _digest(f"t.{column}") == F.col("s.digest")
+            same = digest(f"t.{column}") == F.col("s.digest")
             same = same & self._own("t.table") if path in self._shared else same
             stored = DeltaTable.forPath(self._spark, path).alias("t")
             stored.merge(digests.alias("s"), same).whenMatchedDelete().execute()
@@ -186,11 +192,18 @@ class _Erased:
             )
 
 
-def _digest(column: str) -> Column:
-    return F.sha2(F.encode(F.col(column), "UTF-8"), 256)
+def _without(waiting: Mapping[str, int], digests: DataFrame) -> dict[str, int]:
+    """The halves of moves that wait for another, but for those of erased keys."""
+    ends = {pair: (pair[:PAIR_DIGITS], pair[PAIR_DIGITS:]) for pair in waiting}
+    digit = F.col("digest").substr(1, PAIR_DIGITS).alias("digit")
+    gone = digests.select(digit).where(
+        F.col("digit").isin(*(d for of in ends.values() for d in of))
+    )
+    erased = {row["digit"] for row in gone.toLocalIterator()} if waiting else set()
+    return {pair: halves for pair, halves in waiting.items() if erased.isdisjoint(ends[pair])}
 
 
 def _of(rows: DataFrame, column: str, digests: DataFrame) -> DataFrame:
-    named = rows.withColumn("_digest", _digest(column))
+    named = rows.withColumn("_digest", digest(column))
     same = F.col("_digest") == F.col("digest")
     return named.join(F.broadcast(digests), same, "left_semi").drop("_digest")

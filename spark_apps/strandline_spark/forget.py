@@ -10,7 +10,6 @@ from strandline.change import Op
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline_spark import delta, landing, noted
-from strandline_spark.noted import Noted
 
 VERSIONS = "versions forgotten"
 
@@ -36,7 +35,7 @@ def versions(spark: SparkSession, manifest: Manifest, cut: TableCut, before: str
         counts = known.receipt.counts
         counts = replace(counts, history_rows=counts.history_rows - gone)
         receipt = replace(known.receipt, counts=counts, did={VERSIONS: gone})
-        with delta.fenced(spark, run, Noted(receipt, known.kinds).text()):
+        with delta.fenced(spark, run, replace(known, receipt=receipt).text()):
             DeltaTable.forPath(spark, path).delete(old)
     return gone
 

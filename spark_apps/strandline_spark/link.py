@@ -6,28 +6,35 @@ the image that opened it) and its lineage (`_root_key`, `_root_life`, `_depth`; 
 that it has its values from).
 """
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, Window, WindowSpec
+from pyspark.sql import Column, DataFrame, Row, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from strandline.change import IMAGES, Op
 from strandline_spark.changes import quoted
 from strandline_spark.distinct import is_end, major
+from strandline_spark.keys import digest
 from strandline_spark.memory import kept
 from strandline_spark.windows import of_key
 
 BASE = "base"
 _LONG = 16  # moves of one row in a run: before that nobody counts
+PAIR_DIGITS = 16
+_MOST = 10_000  # pairs of keys whose halves wait for each other
 _DEPARTURE = ("_key", "_moved_to", "_link", "_seq")
 
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """Rows with lives and lineage, and the number of key moves of which only one half came."""
+    """Rows with lives and lineage; by pair of keys, how many halves of moves came alone.
+
+    A pair that was waited for is there with none, if its halves have met.
+    """
 
     rows: DataFrame
-    orphans: int
+    waiting: Mapping[str, int]
 
 
 def is_image() -> Column:
@@ -113,10 +120,18 @@ def _line(key: str, life: str) -> Column:
     return F.concat(F.col(key), F.lit("@"), F.coalesce(F.col(life), F.lit("")))
 
 
-def moved(rows: DataFrame, unseen: DataFrame | None = None) -> Linked:
+def pair(old: str, new: str) -> Column:
+    """A name for two keys between which a row moved: the first digits of their digests."""
+    return F.concat(*(digest(key).substr(1, PAIR_DIGITS) for key in (old, new)))
+
+
+def moved(
+    rows: DataFrame, unseen: DataFrame | None = None, expected: Collection[str] = ()
+) -> Linked:
     """The lineage of keys some of which moved; every key of a chain has to be among the rows.
 
     `unseen` are the deletes of rows that were never seen: halves of moves that ended nothing.
+    `expected` are the pairs of keys that were waited for.
     """
     leaving = F.col("_op").isin(Op.DELETE.value, Op.TOMBSTONE.value)
     arrivals = rows.where(F.col("_moved_from").isNotNull() & (F.col("_op") == Op.CREATE.value))
@@ -147,25 +162,42 @@ def moved(rows: DataFrame, unseen: DataFrame | None = None) -> Linked:
         & (F.col("nth") == F.col("left_nth"))
     )
     paired = kept(arrived.join(departed, same, "full"))
-    alone = F.col("_child_key").isNull() | F.col("_left_key").isNull()
     arrived_alone = F.col("_left_key").isNull()
-    found = paired.agg(
-        F.count_if(alone).alias("orphans"), F.count_if(arrived_alone).alias("waiting")
-    ).first()
+    alone = _alone(paired, expected)
+    waiting = any(row["arrived"] for row in alone)
     edges = paired.where(F.col("_left_life").isNotNull() & F.col("_child_key").isNotNull()).select(
         "_child_key", "_child_life", F.col("_left_key").alias("_parent_key"),
         F.col("_left_life").alias("_parent_life"),
     )  # fmt: skip
-    if found["waiting"]:
+    if waiting:
         edges = kept(edges.unionByName(_standing(paired.where(arrived_alone), rows)))
     roots = _roots(edges)
     if roots is None:
         edges = kept(_without_rings(edges))
         roots = _roots(edges)
     rooted = _with_roots(rows, roots)
-    if found["waiting"] and _forks(edges):
+    if waiting and _forks(edges):
         rooted = _in_lines(rooted, _above(edges))
-    return Linked(rooted, found["orphans"])
+    return Linked(rooted, {row["pair"]: row["halves"] for row in alone})
+
+
+def _alone(paired: DataFrame, expected: Collection[str]) -> list[Row]:
+    """`pair, halves, arrived`: how many halves are alone, and how many of these are second ones.
+
+    A table where more pairs than that wait is not understood: nobody needs to know all of them.
+    """
+    arrived, departed = F.col("_child_key").isNotNull(), F.col("_left_key").isNotNull()
+    old, new = F.coalesce("_old_key", "_left_key"), F.coalesce("_child_key", "_new_key")
+    found = (
+        paired.withColumns({"_old": old, "_new": new})
+        .groupBy(pair("_old", "_new").alias("pair"))
+        .agg(
+            F.count_if(~(arrived & departed)).alias("halves"),
+            F.count_if(~departed).alias("arrived"),
+        )
+        .where((F.col("halves") > 0) | F.col("pair").isin(*expected))
+    )
+    return found.limit(_MOST + len(expected)).collect()
 
 
 def _times(old: str, new: str) -> Column:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -15,10 +15,15 @@ from strandline_spark import changes, delta
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """The run's receipt, and the rare kinds of changes that the table has had (`changes.kinds`)."""
+    """The run's receipt, and the rare kinds of changes that the table has had (`changes.kinds`).
+
+    `waiting` are the halves of key moves whose other half has not come: how many, by what stands
+    for the two keys (`link.pair`).
+    """
 
     receipt: TableReceipt
     kinds: frozenset[str]
+    waiting: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def totals(self) -> Mapping[str, int]:
@@ -26,9 +31,15 @@ class Noted:
         counts = self.receipt.counts
         return {"history_rows": counts.history_rows, "current_rows": counts.current_rows}
 
+    @property
+    def orphans(self) -> int:
+        """How many halves of key moves wait for the other."""
+        return sum(self.waiting.values())
+
     def text(self) -> str:
         """As JSON."""
-        return json.dumps({"receipt": asdict(self.receipt), "kinds": sorted(self.kinds)})
+        told = {"kinds": sorted(self.kinds), "waiting": dict(self.waiting)}
+        return json.dumps({"receipt": asdict(self.receipt), **told})
 
     @staticmethod
     def from_text(text: str) -> "Noted | None":
@@ -37,12 +48,19 @@ class Noted:
         if "kinds" not in told:
             return None
         counts = Counts(**told["receipt"].pop("counts"))
-        return Noted(TableReceipt(counts=counts, **told["receipt"]), frozenset(told["kinds"]))
+        receipt = TableReceipt(counts=counts, **told["receipt"])
+        return Noted(receipt, frozenset(told["kinds"]), told.get("waiting", {}))
 
 
 def of_run(spark: SparkSession, history: str, run: int) -> Noted | None:
     """What a run noted that has committed to the history at the path."""
     return Noted.from_text(delta.metadata(spark, history, run))
+
+
+def before_run(spark: SparkSession, history: str, run: int) -> Noted | None:
+    """What the last run before it noted, as far as the log goes back."""
+    left = (text for number, text in delta.texts(spark, history) if number < run)
+    return next(map(Noted.from_text, left), None)
 
 
 def last(spark: SparkSession, lake: SourceLake, cut: TableCut) -> Noted:

@@ -129,7 +129,7 @@ class _Replay:
             counts = Counts(**noted.last(spark, lake, self.cut).totals)
             return replace(receipt, counts=counts)
         receipt = replace(receipt, changed=True, did={**found, **before})
-        note = Noted(receipt, noted.last(spark, shadow.lake, self.cut).kinds).text()
+        note = replace(noted.last(spark, shadow.lake, self.cut), receipt=receipt).text()
         swap.stores(Stores.of(spark, shadow.lake, table), lake, table, number, note)
         return replace(receipt, history_version=delta.version(spark, history))
 
@@ -173,14 +173,15 @@ def _taken_back(spark: SparkSession, manifest: Manifest, cut: TableCut, of: int)
     if "history" not in versions:
         raise Terminal(f"{cut.topic}: run {of} has not swapped this table")
     before = Stores.at(spark, lake, cut.table, versions)
-    receipt = TableReceipt(
-        cut.table,
-        cut.topic,
-        noted.totals(before.history),
-        changed=True,
-        did=versions,
+    earlier = noted.before_run(spark, history, of)
+    back = Noted(
+        TableReceipt(
+            cut.table, cut.topic, noted.totals(before.history), changed=True, did=versions
+        ),
+        changes.kinds(before.changes),
+        earlier.waiting if earlier else {},
     )
-    back = Noted(receipt, changes.kinds(before.changes))
+    back = replace(back, receipt=replace(back.receipt, orphaned_moves=back.orphans))
     swap.stores(before, lake, cut.table, manifest.number, back.text())
     return back
 

@@ -107,16 +107,19 @@ def notices(lake, *told):
     write_deltalake(lake.control, rows, mode="append")
 
 
-def test_the_halves_that_the_last_change_left_are_told(source, arrive, publish):
+def test_the_halves_that_wait_are_told_since_the_first_of_them_came(source, arrive, publish):
     arrive(ORDERS, 1)
     publish(orders={"orphaned_moves": 2})
     arrive(ITEMS, 1)
     publish(NOON + HOUR)
-    orders = stand(source)["orders"]
-    assert (orders.orphans, orders.orphans_since) == (2, NOON)
     arrive(ORDERS, 1)
-    publish(NOON + 2 * HOUR)
-    assert stand(source)["orders"].orphans == 0
+    publish(NOON + 2 * HOUR, orders={"orphaned_moves": 1})
+    orders = stand(source)["orders"]
+    assert (orders.orphans, orders.orphans_since) == (1, NOON)
+    arrive(ORDERS, 1)
+    publish(NOON + 3 * HOUR)
+    orders = stand(source)["orders"]
+    assert (orders.orphans, orders.orphans_since) == (0, None)
 
 
 def test_kafka_tells_what_is_not_landed_yet_of_new_topics_too(
