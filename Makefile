@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e fuzz chaos bench bench-small up setup jars chromium lint lock clean
+.PHONY: help demo test e2e fuzz chaos bench bench-small up setup jars chromium kafka lint lock clean
 
 BIN := .venv/bin
 
@@ -30,7 +30,7 @@ demo: jars ## replay two recorded databases through Kafka, Airflow and Spark; co
 test: jars lint ## check style, types and import rules, then run the tests
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
-e2e: jars chromium ## run the tests that `make test` has no time for: DAGs that people trigger, the browser
+e2e: jars chromium kafka ## run the tests that `make test` has no time for: DAGs that people trigger, the browser
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests/e2e tests/spark/test_chaos.py tests/airflow/test_browser.py \
 	  -m "heavy or not heavy" $(PYTEST)
 
@@ -45,10 +45,10 @@ chaos: jars ## kill every task with SIGKILL, KILLS times, start it again, check 
 	echo "make chaos KILLS=$(KILLS) SEED=$$seed repeats this run"; \
 	$(WITH_JAVA) PYTHONPATH=tests:.:plugins:spark_apps exec $(BIN)/python -m chaos $(KILLS) --seed $$seed
 
-bench: jars ## race Strandline against a MERGE by hand and the machine's floors (hours; see BENCH)
+bench: jars kafka ## race Strandline against a MERGE by hand and the machine's floors (hours; see BENCH)
 	@$(WITH_JAVA) exec $(BIN)/python -m bench --out bench/results $(BENCH)
 
-bench-small: jars ## the same in a few minutes, in sizes that show that it works and no more
+bench-small: jars kafka ## the same in a few minutes, in sizes that show that it works and no more
 	@$(WITH_JAVA) exec $(BIN)/python -m bench --small --rounds 1 $(BENCH)
 
 up: jars ## serve Airflow on this machine with the example sources, until Ctrl-C
@@ -62,6 +62,9 @@ jars: setup ## fetch Delta's jars once (finds or installs Java first)
 
 chromium: ## find or install the browser that the page is tested with
 	@sh setup.sh chromium
+
+kafka: setup ## fetch the Kafka broker that `make e2e` and `make bench` start
+	@sh setup.sh kafka
 
 lint: setup ## ruff, mypy and the import contracts
 	$(BIN)/ruff check

@@ -5,6 +5,7 @@
 #   setup.sh java     prints the home of a Java 17 or 21, installing one where it may
 #   setup.sh jars     fetches Delta's jars once, through Spark's own package resolution
 #   setup.sh chromium finds or installs the browser that the page is tested with
+#   setup.sh kafka    fetches a Kafka broker that tests and benchmarks start
 #
 # Each step does nothing where its work is done. What goes wrong is said in one line that names
 # what to type. Only `java` writes to standard output, so that a caller can read it.
@@ -14,6 +15,7 @@ set -eu
 export SPARK_LOCAL_IP="${SPARK_LOCAL_IP:-127.0.0.1}"
 
 DELTA_PACKAGE="io.delta:delta-spark_4.2_2.13:4.4.0"
+KAFKA_VERSION="4.3.1"
 VENV=".venv"
 LOG_DIR=".strandline/setup"
 
@@ -189,6 +191,25 @@ setup_chromium() {
         stop "Chromium is needed; as root, type: apt-get install chromium"
 }
 
+# --- Kafka -----------------------------------------------------------------------------------
+
+# Spark brings Ivy along, which is what it fetches packages with itself.
+setup_kafka() {
+    stamp="$VENV/kafka/.version"
+    if [ "$(cat "$stamp" 2>/dev/null)" = "$KAFKA_VERSION" ]; then
+        return 0
+    fi
+    java=$(setup_java)/bin/java
+    ivy=$(echo "$VENV"/lib/python3*/site-packages/pyspark/jars/ivy-*.jar)
+    mkdir -p "$LOG_DIR"
+    rm -rf "$VENV/kafka"
+    say "fetching Kafka $KAFKA_VERSION, once"
+    "$java" -jar "$ivy" -dependency org.apache.kafka kafka_2.13 "$KAFKA_VERSION" -confs default \
+        -retrieve "$VENV/kafka/[artifact]-[revision](-[classifier]).[ext]" >"$LOG_DIR/kafka.log" 2>&1 ||
+        stop "Maven Central did not give Kafka $KAFKA_VERSION; the reason is in $LOG_DIR/kafka.log"
+    printf '%s\n' "$KAFKA_VERSION" >"$stamp"
+}
+
 # ---------------------------------------------------------------------------------------------
 
 cd "$(dirname "$0")"
@@ -197,5 +218,6 @@ case "${1-}" in
     java) setup_java ;;
     jars) setup_jars ;;
     chromium) setup_chromium ;;
-    *) stop "usage: setup.sh python | java | jars | chromium" ;;
+    kafka) setup_kafka ;;
+    *) stop "usage: setup.sh python | java | jars | chromium | kafka" ;;
 esac

@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--contenders", type=_names, default=list(_KNOWN), metavar="A,B")
     parser.add_argument("--memory", default="4g", help="of each Spark driver")
     parser.add_argument("--cores", type=int, default=os.cpu_count())
-    parser.add_argument("--broker", metavar="HOST:PORT", help="a real one, for `landing`")
+    parser.add_argument("--broker", metavar="HOST:PORT", help="for `landing`; none: one of its own")
     parser.add_argument("--fresh", action="store_true", help="make every case anew")
     parser.add_argument("--out", type=Path, default=FOLDER / "results")
     sizes = parser.add_argument_group("sizes")

@@ -1,8 +1,6 @@
 """The workload `landing`: what Kafka has into the landing table, beside merely consuming it.
 
-Without an address the broker is librdkafka's mock cluster, in this process. It speaks the protocol
-over loopback and keeps about 5 MB a partition, hence the many partitions; a real broker
-(`--broker HOST:PORT`) has few.
+The broker is an Apache Kafka of its own on this machine, or the one at `--broker HOST:PORT`.
 """
 
 import json
@@ -11,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -22,14 +20,13 @@ from bench import landed
 from bench.process_tree import PeakMemory
 from bench.result import Result
 from bench.stream import Batch, Shape, stream
-from examples.embedded_kafka import EmbeddedKafka
+from examples.apache_kafka import ApacheKafka
 
 NAME = "landing"
 WAYS = ("strandline", "consume")
 
 _PROJECT = Path(__file__).resolve().parents[1]
-_MOCKED_PARTITION = 4_500  # records of this size that the mock broker surely keeps
-_REAL_PARTITIONS = 4
+_PARTITIONS = 4
 _ANSWER_SECONDS = 60
 
 
@@ -63,21 +60,22 @@ def _run(folder: Path, way: str, number: int, told: dict[str, object]) -> Result
 def _filled(records: int, broker: str | None) -> Iterator[tuple[str, str, list[int]]]:
     """A broker with a topic of so many records: its address, the topic, its end offsets."""
     topic = f"bench.public.landing{os.getpid()}"
-    if broker is not None:
-        admin = AdminClient({"bootstrap.servers": broker})
-        made = admin.create_topics([NewTopic(topic, _REAL_PARTITIONS, 1)])
+    with nullcontext(broker) if broker else _own() as address:
+        admin = AdminClient({"bootstrap.servers": address, "log_level": 0})
+        made = admin.create_topics([NewTopic(topic, _PARTITIONS, 1)])
         made[topic].result(_ANSWER_SECONDS)
-        yield broker, topic, _fill(broker, topic, records, _REAL_PARTITIONS)
+        yield address, topic, _fill(address, topic, records)
         admin.delete_topics([topic])[topic].result(_ANSWER_SECONDS)
-        return
-    partitions = -(-records // _MOCKED_PARTITION)
-    with EmbeddedKafka() as mocked:
-        mocked.create_topic(topic, partitions)
-        yield mocked.bootstrap, topic, _fill(mocked.bootstrap, topic, records, partitions)
 
 
-def _fill(broker: str, topic: str, records: int, partitions: int) -> list[int]:
-    shape = Shape(keys=records // 4 + 1, batches=(Batch(records),), partitions=partitions)
+@contextmanager
+def _own() -> Iterator[str]:
+    with ApacheKafka() as kafka:
+        yield kafka.bootstrap
+
+
+def _fill(broker: str, topic: str, records: int) -> list[int]:
+    shape = Shape(keys=records // 4 + 1, batches=(Batch(records),), partitions=_PARTITIONS)
     changes = stream(shape)
     arrived = landed.arrival(changes, shape, 0)
     producer = Producer({"bootstrap.servers": broker, "linger.ms": 20, "log_level": 0})
@@ -87,7 +85,7 @@ def _fill(broker: str, topic: str, records: int, partitions: int) -> list[int]:
             topic,
             row["value"],
             row["key"],
-            partition=number % partitions,  # evenly, so that no partition is cut off
+            partition=number % _PARTITIONS,
             headers=[(header["key"], header["value"]) for header in row["headers"]],
         )
         if number % 1_000 == 0:
@@ -96,4 +94,4 @@ def _fill(broker: str, topic: str, records: int, partitions: int) -> list[int]:
     if left := producer.flush(_ANSWER_SECONDS):
         raise TimeoutError(f"{left} records were not stored")
     count = len(arrived.change)
-    return np.bincount(np.arange(count) % partitions, minlength=partitions).tolist()
+    return np.bincount(np.arange(count) % _PARTITIONS, minlength=_PARTITIONS).tolist()

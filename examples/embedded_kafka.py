@@ -6,16 +6,12 @@ Python binding has no calls for it, hence ctypes. Source: librdkafka `src/rdkafk
 """
 
 import ctypes
-from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import confluent_kafka
-from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka import KafkaError
 
-from strandline.record import Record
+from examples.broker import Broker
 
 _BROKER = 1
 _PRODUCER = 0  # rd_kafka_type_t
@@ -45,39 +41,25 @@ _SIGNATURES = {
 }
 
 
-class EmbeddedKafka:
+class EmbeddedKafka(Broker):
     """Brokers with topics, for as long as the `with` block lasts: one, unless there are to be more.
 
     `bootstrap` is the address (`127.0.0.1:port`, with commas between several).
     """
 
     def __init__(self, brokers: int = 1) -> None:
+        super().__init__()
         self._library = _load()
         self._brokers = brokers
-        self._topics: set[str] = set()
 
-    def __enter__(self) -> Self:
+    def _begin(self) -> None:
         self._handle = self._new_handle()
         self._cluster = self._library.rd_kafka_mock_cluster_new(self._handle, self._brokers)
         # Without a controller an AdminClient waits for one until it times out.
         self._library.rd_kafka_mock_set_controller_id(self._cluster, _BROKER)
         self.bootstrap = self._library.rd_kafka_mock_cluster_bootstraps(self._cluster).decode()
-        self._producer = Producer(
-            {
-                "bootstrap.servers": self.bootstrap,
-                "linger.ms": 5,
-                "log_level": 0,
-            }
-        )
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._producer.flush(5)
+    def _end(self) -> None:
         self._library.rd_kafka_mock_cluster_destroy(self._cluster)
         self._library.rd_kafka_destroy(self._handle)
 
@@ -87,15 +69,6 @@ class EmbeddedKafka:
             raise ValueError(f"topic {name} exists")
         self._call("rd_kafka_mock_topic_create", name.encode(), partitions, 1)
         self._topics.add(name)
-
-    def create_topics_of(self, records: Iterable[Record]) -> None:
-        """Creates every topic of the records, with as many partitions as they use."""
-        partitions: Counter[str] = Counter()
-        for record in records:
-            used = record.at.partition + 1
-            partitions[record.at.topic] = max(partitions[record.at.topic], used)
-        for name, count in sorted(partitions.items()):
-            self.create_topic(name, count)
 
     def delete_topic(self, name: str) -> None:
         """Deletes the topic; creating it again gives it another id."""
@@ -119,35 +92,6 @@ class EmbeddedKafka:
     def set_broker_up(self) -> None:
         """Opens the port again."""
         self._call("rd_kafka_mock_broker_set_up", _BROKER)
-
-    def replay(self, records: Iterable[Record]) -> int:
-        """Produces the records as they are, each to its own partition; returns how many.
-
-        Timestamp, headers, key and value arrive unchanged; the offset is what the broker gives, so
-        it is the record's own where a partition is replayed whole and in order. Raises ValueError
-        for a topic that was not created here (the broker would make one up, with four partitions).
-        """
-        count = 0
-        for record in records:
-            if record.at.topic not in self._topics:
-                raise ValueError(f"topic {record.at.topic} was not created")
-            self._produce(record)
-            count += 1
-        if left := self._producer.flush(30):
-            raise TimeoutError(f"{left} records were not stored within 30 s")
-        return count
-
-    def _produce(self, record: Record) -> None:
-        self._producer.produce(
-            record.at.topic,
-            partition=record.at.partition,
-            key=record.key,
-            value=record.value,
-            headers=list(record.headers),
-            timestamp=record.timestamp,
-            on_delivery=_refuse_failure,
-        )
-        self._producer.poll(0)
 
     def _new_handle(self) -> int:
         error = ctypes.create_string_buffer(512)
@@ -179,8 +123,3 @@ def _load() -> ctypes.CDLL:
         function.restype = result
         function.argtypes = arguments
     return library
-
-
-def _refuse_failure(error: KafkaError | None, message: Message) -> None:
-    if error is not None:
-        raise RuntimeError(f"{message.topic()}[{message.partition()}]: {error.str()}")

@@ -3,6 +3,8 @@
 What a test is not about runs by the same functions without a `spark-submit` of its own.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +22,8 @@ from strandline_airflow.runs import read_manifest
 from strandline_airflow.tables import write_text
 from strandline_spark.work import done
 
+from examples.apache_kafka import ApacheKafka
+from examples.broker import Broker
 from examples.embedded_kafka import EmbeddedKafka
 from strandline import source as source_file
 from strandline.lake import SourceLake
@@ -30,7 +34,7 @@ class Shop:
     """Source `shop` with one table, `public.item`, and whatever its file says besides."""
 
     path: Path
-    broker: EmbeddedKafka
+    broker: Broker
     spark: SparkSession
     stream: Stream = field(default_factory=Stream)
     sent: int = 0
@@ -103,8 +107,20 @@ class Shop:
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory, spark):
+    with EmbeddedKafka() as broker, opened(tmp_path_factory.mktemp("shop"), broker, spark) as shop:
+        yield shop
+
+
+@pytest.fixture(scope="module")
+def shop_on_apache_kafka(tmp_path_factory, spark):
+    with ApacheKafka() as broker, opened(tmp_path_factory.mktemp("shop"), broker, spark) as shop:
+        yield shop
+
+
+@contextmanager
+def opened(folder: Path, broker: Broker, spark: SparkSession) -> Iterator[Shop]:
+    """The source on this broker, for Airflow as for the tests."""
     airflow_stage.initialise_database()
-    folder = tmp_path_factory.mktemp("shop")
     sources = folder / "sources"
     sources.mkdir()
     path = sources / "shop.toml"
@@ -112,7 +128,7 @@ def shop(tmp_path_factory, spark):
         f'connector = "postgresql"\nlake = "{folder / "lake"}"\n'
         '[kafka]\nconnection = "kafka_shop"\ntopic_prefix = "shop"\n'
     )
-    with EmbeddedKafka() as broker, pytest.MonkeyPatch.context() as environment:
+    with pytest.MonkeyPatch.context() as environment:
         environment.setenv("STRANDLINE_SOURCES", str(sources))
         environment.setenv(
             "AIRFLOW_CONN_KAFKA_SHOP", airflow_stage.kafka_connection(broker.bootstrap)

@@ -1,10 +1,12 @@
 """`erase__SOURCE`: a person's rows, searched for in the bytes of the lake afterwards."""
 
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from strandline_airflow import erase
+from strandline_airflow import compact_run, erase
 
 from strandline.errors import SpecError, Terminal
 
@@ -97,3 +99,18 @@ def test_records_that_wait_to_be_applied_are_applied_first(erased):
     erased.land()
     with pytest.raises(Terminal, match=r"1 offsets of shop\.public\.item .* let compact__shop"):
         erased.order(erase.FORM, dry_run=False, table="public.item", keys=["2"])
+
+
+def test_what_is_landed_beside_it_stays(erased):
+    erased.arrive()
+    erased.stream.change("c", 3, 70, name="ivy")
+    with ThreadPoolExecutor() as beside:
+        order = {"dry_run": False, "table": "public.item", "keys": ["2"]}
+        erasing = beside.submit(erased.order, erase.FORM, **order)
+        erased.land()
+        assert erasing.result().did["history"] == 3
+    erased.work_off(compact_run.plan(erased.source, datetime.now(UTC)))
+    assert erased.history() == ["3: ivy"]
+    assert [row["offset"] for row in erased.rows(erased.lake.landing)] == [
+        len(erased.stream.records) - 1
+    ]

@@ -8,13 +8,15 @@ from strandline_spark.engine import spark as spark_engine
 
 from examples.truth import compare
 from strandline import capture, engine, rendering
+from strandline import source as source_file
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def history(run, name, batches):
-    records = list(capture.read([EXAMPLES / name / "capture.jsonl"]))
-    outcome = run(records, batches=batches, source=None)
+def history(run, name, batches, spec=None):
+    file = "schemaless.jsonl" if spec else "capture.jsonl"
+    records = list(capture.read([EXAMPLES / name / file]))
+    outcome = run(records, batches=batches, source=spec)
     assert outcome.counts.conserved
     assert outcome.counts.landed == len(records)
     assert not outcome.quarantined
@@ -33,3 +35,19 @@ def test_both_engines_agree_with_the_recorded_truth_on_every_key(name, clock_us)
     assert agreement.disagreements == ()
     assert agreement.keys == agreement.agreed == 147
     assert history(spark_engine, name, 2) == expected
+
+
+def rows(lines):
+    """The rows of the source that versions hold, in no order: their topics have another prefix."""
+    versions = [json.loads(line.replace("inventory_bare", "inventory")) for line in lines]
+    own = [{k: v for k, v in each.items() if not k.startswith("_")} for each in versions]
+    return sorted(json.dumps(row, sort_keys=True) for row in own)
+
+
+@pytest.mark.parametrize("name", ["postgres-inventory", "mariadb-inventory"])
+@pytest.mark.usefixtures("spark")
+def test_without_schemas_both_engines_print_one_history_by_the_columns_that_are_told(name):
+    spec = source_file.load(EXAMPLES / name / "schemaless.toml")
+    expected = history(engine.python, name, 1, spec)
+    assert history(spark_engine, name, 3, spec) == expected
+    assert rows(expected) == rows(history(engine.python, name, 1))
