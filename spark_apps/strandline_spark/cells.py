@@ -60,7 +60,7 @@ class Cells:
     def _as_sent(self, column: str, exact: Container[str]) -> Column:
         cell = unwrapped(self.connector, F.col("v.after").getField(column))
         if column in exact:
-            cell = F.coalesce(F.col("exact").getField(column), cell)
+            cell = F.when(cell.isNotNull(), F.coalesce(F.col("exact").getField(column), cell))
         return F.when(~self.is_unset(column), cell)
 
     def is_unset(self, column: str) -> Column:

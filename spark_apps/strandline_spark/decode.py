@@ -87,6 +87,7 @@ class Decoder:
             },
             {"v": documents.legible(F.col("v")), "k": keys.cells(F.col("k"))},
             *([{"v": envelopes.of_row()}] if flat else []),
+            *([{"v": envelopes.described()}] if self.shape.lacking or self.shape.empty else []),
             {"exact": cells.exact(flat=flat)},
             {
                 "_op": operation(),

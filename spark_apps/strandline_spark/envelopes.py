@@ -82,6 +82,25 @@ class Envelopes:
             ),
         )
 
+    def described(self) -> Column:
+        """The envelope with images that hold only what the record's own schema describes.
+
+        JsonConverter reads no other fields, and no row where none is described.
+        """
+        v = F.col("v")
+        return v.withField("before", self._described(v["before"])).withField(
+            "after", self._described(v["after"])
+        )
+
+    def _described(self, row: Column) -> Column:
+        shape, number = self.shape, F.col("schema_id")
+        fields = [
+            F.when(~number.isin(*shape.lacking.get(name, ())), row[name]).alias(name)
+            for name in shape.sent
+        ]
+        is_row = row.isNotNull() & ~number.isin(*shape.empty)
+        return F.when(is_row, F.struct(*fields) if fields else row)
+
     def _source_fields(self) -> list[str]:
         return list(dict.fromkeys((*_SOURCE, *self.connector.fields)))
 

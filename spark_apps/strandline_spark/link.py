@@ -8,6 +8,7 @@ that it has its values from).
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from pyspark.sql import Column, DataFrame, Row, Window, WindowSpec
 from pyspark.sql import functions as F
@@ -22,7 +23,7 @@ from strandline_spark.windows import of_key
 BASE = "base"
 _LONG = 16  # moves of one row in a run: before that nobody counts
 PAIR_DIGITS = 16
-_MOST = 10_000  # pairs of keys whose halves wait for each other
+_MOST = 1_000  # pairs of keys whose halves wait for each other
 _DEPARTURE = ("_key", "_moved_to", "_link", "_seq")
 
 
@@ -184,7 +185,8 @@ def moved(
 def _alone(paired: DataFrame, expected: Collection[str]) -> list[Row]:
     """`pair, halves, arrived`: how many halves are alone, and how many of these are second ones.
 
-    A table where more pairs than that wait is not understood: nobody needs to know all of them.
+    A table where more pairs than `_MOST` wait is not understood: nobody needs to know all of them.
+    Those waited for come first, that they are known to have met; then those with a second half.
     """
     arrived, departed = F.col("_child_key").isNotNull(), F.col("_left_key").isNotNull()
     old, new = F.coalesce("_old_key", "_left_key"), F.coalesce("_child_key", "_new_key")
@@ -195,9 +197,20 @@ def _alone(paired: DataFrame, expected: Collection[str]) -> list[Row]:
             F.count_if(~(arrived & departed)).alias("halves"),
             F.count_if(~departed).alias("arrived"),
         )
-        .where((F.col("halves") > 0) | F.col("pair").isin(*expected))
+        .withColumn("expected", F.col("pair").isin(*expected))
+        .where((F.col("halves") > 0) | F.col("expected"))
+        .orderBy(F.desc("expected"), F.desc("arrived"), "pair")
     )
     return found.limit(_MOST + len(expected)).collect()
+
+
+def still_out(waited: Mapping[str, int], found: Mapping[str, int]) -> dict[str, int]:
+    """The halves that wait after a run: those before it, changed by what it found.
+
+    Never more pairs than `_MOST`: they go with every commit.
+    """
+    left = {pair: halves for pair, halves in {**waited, **found}.items() if halves}
+    return dict(islice(left.items(), _MOST))
 
 
 def _times(old: str, new: str) -> Column:

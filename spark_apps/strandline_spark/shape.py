@@ -50,7 +50,7 @@ class Shape:
 
     `targets` are the types that the columns are stored in, `defaults` what each schema says that a
     column has where it is not given a value, as cells are spelt. `untyped` are fields of images
-    that say nothing of their type, being null in each.
+    that say nothing of their type, being null in each. `described` are the schemas of values.
     """
 
     columns: Mapping[str, Mapping[int, ColumnType]]
@@ -59,6 +59,7 @@ class Shape:
     defaults: Mapping[int, Mapping[str, str]]
     untyped: Sequence[str]
     bare: bool  # some records have no schema, so nothing warrants the form of their cells
+    described: frozenset[int] = frozenset()
 
     @property
     def names(self) -> list[str]:
@@ -70,6 +71,17 @@ class Shape:
         """The fields that the images of the rows have."""
         return [*self.columns, *self.untyped]
 
+    @property
+    def lacking(self) -> dict[str, list[int]]:
+        """The fields that some schemas of values do not describe, with those schemas."""
+        lack = {name: self.described - self.columns.get(name, {}).keys() for name in self.sent}
+        return {name: sorted(numbers) for name, numbers in lack.items() if numbers}
+
+    @property
+    def empty(self) -> list[int]:
+        """The schemas of values that describe no field of a row."""
+        return sorted(self.described.difference(*self.columns.values()))
+
 
 def shape(
     records: DataFrame, schemas: Mapping[int, SchemaPair], connector: Connector, known: Known
@@ -79,6 +91,7 @@ def shape(
     Raises `Terminal` where a column's types have nothing in common, or its name is taken.
     """
     rows = {number: row_types(pair, connector) for number, pair in schemas.items() if pair.value}
+    described = frozenset(rows)
     keys = {number: _key_types(pair, connector) for number, pair in schemas.items() if pair.key}
     bare = {number: pair for number, pair in schemas.items() if pair.bare}
     embedded = {name for types in rows.values() for name in types}
@@ -105,6 +118,7 @@ def shape(
         {number: named for number, named in defaults.items() if named},
         untyped,
         any(pair.value is None for pair in bare.values()),
+        described,
     )
 
 

@@ -26,6 +26,7 @@ from strandline_spark.derive import Context, Derived, derive
 from strandline_spark.distinct import distinct_fences
 from strandline_spark.fold import Columns
 from strandline_spark.heads import Standing, Touched
+from strandline_spark.link import still_out
 from strandline_spark.memory import kept
 from strandline_spark.noted import Noted
 from strandline_spark.part import Part
@@ -139,8 +140,8 @@ class TableRun(Part):
                 raise held(derived.regress)
             counts = self._counts(receipt.counts, batch.tally, derived, known.fences)
             receipt = replace(receipt, counts=counts, changed=True, regress=derived.regress)
-            left = {pair: n for pair, n in {**waited, **derived.waiting}.items() if n}
-            receipt = self._written(Noted(receipt, known.kinds, left), derived, keys, before)
+            note = Noted(receipt, known.kinds, still_out(waited, derived.waiting))
+            receipt = self._written(note, derived, keys, before)
         finally:
             derived.release()
         return self._versioned(receipt)

@@ -302,14 +302,17 @@ def _op(envelope: Mapping[str, Any]) -> Op:
 
 
 def _image(document: Document, name: str) -> Mapping[str, Any] | None:
-    """A row, with the fields that its schema describes: JsonConverter reads no others."""
+    """A row, with the fields that its schema describes: JsonConverter reads no others.
+
+    None where the schema describes no field: emptied cells would be a row that never was.
+    """
     row = document.payload.get(name)
     if row is not None and not isinstance(row, dict):
         raise UndecodableError("no_image", f"'{name}' is no row")
     if row is None or document.schema is None:
         return row
     described = connect.row_fields(document.schema)
-    return {column: cell for column, cell in row.items() if column in described}
+    return {name: cell for name, cell in row.items() if name in described} if described else None
 
 
 def _told(before: Image | None, schema: Mapping[str, Any] | None, event: Event) -> Image | None:
