@@ -27,6 +27,9 @@ _CONF = {
     # The defaults (50 and 200) cost seconds a commit on small tables; delta-facts, measured.
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.shuffle.partitions": "4",
+    # The classes that Spark generates for one large table are some hundreds, and it remembers the
+    # last hundred: each would be compiled, and warm up, once more for the next table.
+    "spark.sql.codegen.cache.maxEntries": "2000",
     # Noting the Python line of every expression, for errors, is more work than the expression.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.driver.memory": "2g",

@@ -17,6 +17,9 @@ LOCAL = {
     "spark.driver.memory": "2g",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
+    # The classes that Spark generates for one large table are some hundreds, and it remembers the
+    # last hundred: each would be compiled, and warm up, once more for the next table or run.
+    "spark.sql.codegen.cache.maxEntries": "2000",
     # Noting the Python line of every expression, for errors, is more work than the expression.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
