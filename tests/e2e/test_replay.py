@@ -64,7 +64,7 @@ def test_a_swap_leaves_offsets_and_the_number_of_quarantined_records_as_they_wer
 
 def test_later_runs_go_on_from_what_was_swapped_in(replayed):
     replayed.stream.change("u", 1, 40, name="bob", bio="d")
-    replayed.stream.change("u", 1, 15, name="late", bio="x")
+    replayed.stream.change("u", 1, 15, name="late", bio="x", partition=1)
     replayed.arrive()
     assert replayed.history() == ["1: ada|update", "1: late|update", "1: ada|update", "1: bob"]
     assert replayed.published().counts.history_rows == 4
