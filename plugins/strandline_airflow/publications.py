@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from strandline.errors import Transient
 from strandline.lake import SourceLake
-from strandline.manifest import PUBLICATION, Manifest, OffsetRange
+from strandline.manifest import PUBLICATION, Manifest, OffsetRange, Work
 from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline.segment import Landed
 from strandline_airflow.ledger import Claim, Ledger
@@ -185,9 +185,10 @@ def published(
     receipts = {one.table: one for one in receipt.tables}
     for cut in manifest.tables:
         old = carried.get(cut.topic) or _first(manifest, cut.table, cut.topic)
-        carried[cut.topic] = _applied(
-            old, receipts.get(cut.table), cut.ranges if manifest.applies else ()
-        )
+        # What came since a run that is taken back is applied again, of new partitions as well.
+        start = {} if manifest.work is Work.UNDO else old.applied
+        applied = _advanced(start, cut.ranges if manifest.applies else ())
+        carried[cut.topic] = _applied(old, receipts.get(cut.table), applied)
     for offsets in manifest.control if manifest.applies else ():
         old = carried.get(offsets.topic) or _first(manifest, None, offsets.topic)
         carried[offsets.topic] = replace(old, applied=_advanced(old.applied, [offsets]))
@@ -213,7 +214,7 @@ def _carried(row: Published, manifest: Manifest) -> Published:
 
 
 def _applied(
-    old: Published, receipt: TableReceipt | None, ranges: Iterable[OffsetRange]
+    old: Published, receipt: TableReceipt | None, applied: Mapping[str, Mapping[int, int]]
 ) -> Published:
     """The row after the run; a table that failed stays where it was and says why."""
     if receipt is None:
@@ -223,7 +224,7 @@ def _applied(
     return replace(
         old,
         table=receipt.table,
-        applied=_advanced(old.applied, ranges),
+        applied=applied,
         counts=receipt.counts,
         history_version=receipt.history_version,
         changed=receipt.changed,

@@ -9,7 +9,7 @@ from strandline_airflow.runs import read_manifest, read_receipt, write_manifest
 from strandline_airflow.tables import read_text, write_text
 
 from strandline.errors import Terminal, Transient
-from strandline.manifest import OffsetRange, TableCut
+from strandline.manifest import OffsetRange, TableCut, Work
 from strandline.receipt import Counts, Receipt, TableReceipt
 
 ORDERS, ITEMS, CONTROL = "shop.orders", "shop.items", "shop.transaction"
@@ -73,6 +73,23 @@ def test_a_published_run_is_followed_by_the_next_with_the_rest(
     second = manifests.next(source, LATER)
     assert second.number == 2
     assert [(one.start, one.end) for one in second.tables[0].ranges] == [(3, 7)]
+
+
+def test_what_came_since_a_run_that_is_taken_back_is_to_be_applied_again_in_new_partitions_too(
+    manifests, publications, source, arrive
+):
+    arrive(ORDERS, 3)
+    first = manifests.next(source, AT_NOON)
+    cut = first.tables[0]
+    since = replace(cut.ranges[0], partition=1, end=4)
+    news = replace(cut, ranges=(replace(cut.ranges[0], start=3, end=5), since))
+    for run in (
+        first,
+        replace(first, number=2, tables=(news,)),
+        replace(first, number=3, work=Work.UNDO),
+    ):
+        publications.publish(run, receipt_of(run))
+    assert by_topic(publications)[ORDERS].applied == {cut.ranges[0].topic_id: {0: 3}}
 
 
 def test_nothing_new_after_a_published_run_needs_no_run(manifests, publications, source, arrive):

@@ -54,6 +54,7 @@ def test_declaring_the_same_lineage_again_changes_nothing(failed_over):
 
 def test_what_was_applied_too_early_is_named_and_mended_by_a_replay(failed_over):
     # In the partition of the change before it the log would be seen to go back: the table is held.
+    failed_over.stream.skip(2, partition=1)  # its Kafka time is the latest
     late = failed_over.stream.change("u", 1, 15, name="eve", partition=1)
     failed_over.arrive()
     assert failed_over.history() == ["1: ada|update", "1: eve|update", "1: bob"]
