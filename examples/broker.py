@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka import Producer
 
+from examples.replay import send
 from strandline.record import Record
 
 
@@ -66,29 +67,9 @@ class Broker(ABC):
         it is the record's own where a partition is replayed whole and in order. Raises ValueError
         for a topic that was not created here (the broker would make one up, with four partitions).
         """
-        count = 0
-        for record in records:
-            if record.at.topic not in self._topics:
-                raise ValueError(f"topic {record.at.topic} was not created")
-            self._produce(record)
-            count += 1
-        if left := self._producer.flush(30):
-            raise TimeoutError(f"{left} records were not stored within 30 s")
-        return count
+        return send(self._producer, map(self._known, records))
 
-    def _produce(self, record: Record) -> None:
-        self._producer.produce(
-            record.at.topic,
-            partition=record.at.partition,
-            key=record.key,
-            value=record.value,
-            headers=list(record.headers),
-            timestamp=record.timestamp,
-            on_delivery=_refuse_failure,
-        )
-        self._producer.poll(0)
-
-
-def _refuse_failure(error: KafkaError | None, message: Message) -> None:
-    if error is not None:
-        raise RuntimeError(f"{message.topic()}[{message.partition()}]: {error.str()}")
+    def _known(self, record: Record) -> Record:
+        if record.at.topic not in self._topics:
+            raise ValueError(f"topic {record.at.topic} was not created")
+        return record

@@ -14,7 +14,11 @@ def replay(bootstrap: str, records: Iterable[Record]) -> int:
 
     Key, value, headers and timestamp arrive unchanged; the offset is what the broker gives.
     """
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5})
+    return send(Producer({"bootstrap.servers": bootstrap, "linger.ms": 5}), records)
+
+
+def send(producer: Producer, records: Iterable[Record]) -> int:
+    """The same by a producer that there is already."""
     count = 0
     for record in records:
         producer.produce(
