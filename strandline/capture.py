@@ -34,8 +34,8 @@ def _record(line: str, where: str) -> Record:
         return Record(
             at=Coordinates(str(fields["topic"]), int(fields["partition"]), int(fields["offset"])),
             timestamp=int(fields.get("ts") or 0),
-            key=_bytes(fields.get("key")),
-            value=_bytes(fields.get("payload")),
+            key=_bytes(fields["key"]),
+            value=_bytes(fields["payload"]),
             headers=_headers(fields.get("headers") or []),
         )
     except (KeyError, TypeError, ValueError) as error:

@@ -81,6 +81,13 @@ def test_a_capture_that_is_none_ends_with_two_and_names_the_line(line, tmp_path,
     assert "broken.jsonl:1" in capsys.readouterr().err
 
 
+def test_a_record_without_its_payload_is_no_tombstone(tmp_path, capsys):
+    path = tmp_path / "capture.jsonl"
+    path.write_text('{"topic": "t", "partition": 0, "offset": 0, "key": "{}", "value": "{}"}')
+    assert cli.main(["history", str(path)]) == 2
+    assert "capture.jsonl:1: not a record" in capsys.readouterr().err
+
+
 def test_a_missing_capture_is_named(tmp_path, capsys):
     assert cli.main(["history", str(tmp_path / "none.jsonl")]) == 2
     assert "none.jsonl" in capsys.readouterr().err
