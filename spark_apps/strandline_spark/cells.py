@@ -60,6 +60,7 @@ class Cells:
     def _as_sent(self, column: str, exact: Container[str]) -> Column:
         cell = unwrapped(self.connector, F.col("v.after").getField(column))
         if column in exact:
+            # These digits come from the text, which may hold more than the schema describes.
             cell = F.when(cell.isNotNull(), F.coalesce(F.col("exact").getField(column), cell))
         return F.when(~self.is_unset(column), cell)
 
