@@ -1,14 +1,21 @@
 """Keys as canonical JSON text: what tables are joined on and what `_moved_to` shows.
 
-Canonical: the key's columns in their order, no white space, integers and booleans as such, every
-other value as text in the form that `strandline.rendering` prints. The text of a key is the same
-whichever bytes the converter wrote (with schema or without, int32 or int64).
+Canonical: the key's columns in their order, no white space, booleans and whole and decimal numbers
+as such, every other value as text in the form that `strandline.rendering` prints. The text of a key
+is the same whichever bytes the converter wrote (with schema or without, int32 or int64), and stays
+the same when the type of a column widens: a decimal ends with its last digit that says something,
+and a local time of midnight is its date.
 """
 
 from collections.abc import Mapping
+from datetime import datetime, time
+from decimal import Decimal
 
 from strandline.rendering import floating, plain
+from strandline.spelling import Number
 from strandline.values import compact
+
+_MIDNIGHT = time()
 
 
 def canonical(cells: Mapping[str, object]) -> str:
@@ -16,8 +23,19 @@ def canonical(cells: Mapping[str, object]) -> str:
     return compact({name: _component(value) for name, value in cells.items()})
 
 
+def shortest(number: Decimal) -> Number:
+    """The same number without the zeros at its end: 10.50 as 10.5, 10.00 as 10."""
+    text = format(number or abs(number), "f")  # no -0
+    return Number(text.rstrip("0").removesuffix(".") if "." in text else text)
+
+
 def _component(value: object) -> object:
-    if isinstance(value, float):
-        return floating(value)
+    match value:
+        case float():
+            return floating(value)
+        case Decimal():
+            return shortest(value)
+        case datetime() if value.tzinfo is None and value.time() == _MIDNIGHT:
+            return value.date().isoformat()
     shown = plain(value)
     return shown if shown is None or isinstance(shown, bool | int | str) else str(shown)

@@ -5,8 +5,13 @@ import os
 import sys
 
 import pytest
+from hypothesis import settings
 from strandline_spark.compaction import SETTINGS
 from strandline_spark.session import local
+
+# Examples take as long as they take on a machine that does other things as well.
+settings.register_profile("strandline", deadline=None)
+settings.load_profile("strandline")
 
 
 @pytest.fixture(scope="session")

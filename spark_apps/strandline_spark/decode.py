@@ -21,7 +21,7 @@ from strandline.rules import TableRules
 from strandline_spark import documents
 from strandline_spark.cells import Cells
 from strandline_spark.connectors import Connector
-from strandline_spark.envelopes import CONTROL_FIELDS, Envelopes, header, loosely, operation
+from strandline_spark.envelopes import Envelopes, header, loosely, operation
 from strandline_spark.keys import Keys
 from strandline_spark.meta import Meta
 from strandline_spark.shape import Shape
@@ -63,7 +63,6 @@ class Decoder:
             rows,
             Judged(
                 connector=self.connector.rules.accepts,
-                control=CONTROL_FIELDS,
                 keyless=Keys(self.shape, self.connector, self.rules).lacks("k"),
                 cells=cells.unfit(rows.columns),
             ),

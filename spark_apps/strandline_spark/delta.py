@@ -36,6 +36,8 @@ OVERTAKEN = (
 
 _CONF = "spark.databricks.delta"
 _WIDENING = "delta.enableTypeWidening"
+_LOCAL = "timestamp_ntz"
+_LOCAL_TIMES = {"delta.feature.timestampNtz": "supported"}
 _NAMING = {"delta.columnMapping.mode": "name"}
 
 
@@ -111,7 +113,7 @@ def create(
 
 
 def evolve(rows: DataFrame, path: str) -> None:
-    """Lets the table take what the rows have, be it wider types or names of any letters.
+    """Lets the table take what the rows have: wider types, local times, names of any letters.
 
     Only then: a table with such a feature is for fewer readers. Its files stay as they are.
     """
@@ -122,6 +124,8 @@ def evolve(rows: DataFrame, path: str) -> None:
     types = {field.name: field.dataType.simpleString() for field in rows.schema}
     if any(stored.get(name, of) != of for name, of in types.items()):
         _set(spark, path, {_WIDENING: "true"})
+    if _LOCAL in types.values() and _LOCAL not in stored.values():
+        _set(spark, path, _LOCAL_TIMES)
     if naming_features(types) and not naming_features(stored):
         _set(spark, path, _NAMING)
 

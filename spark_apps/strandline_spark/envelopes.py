@@ -16,7 +16,6 @@ from strandline_spark.connectors import Connector
 from strandline_spark.shape import Shape
 from strandline_spark.values import STRICT
 
-CONTROL_FIELDS = ("ddl", "tableChanges", "aggregate_type", "ts_ms")
 _SOURCE = ("connector", "version", "snapshot", "ts_ms", "ts_us", "db", "schema", "table")
 
 
@@ -31,10 +30,9 @@ class Envelopes:
         """What the value says, its cells as text."""
         row = ", ".join(f"{quoted(name)}: STRING" for name in self.shape.sent)
         image = f"STRUCT<{row}>" if row else "STRING"
-        control = ", ".join(f"{field} STRING" for field in CONTROL_FIELDS)
         source = ", ".join(f"{quoted(field)}: STRING" for field in self._source_fields())
         of = (
-            f"before {image}, after {image}, op STRING, status STRING, id STRING, {control}, "
+            f"before {image}, after {image}, op STRING, ts_ms STRING, "
             "transaction STRUCT<id: STRING, total_order: STRING>, "
             f"source STRUCT<{source}>"
         )
@@ -75,7 +73,6 @@ class Envelopes:
                 F.when(deleted, cells).alias("before"),
                 F.when(~deleted, cells).alias("after"),
                 F.when(deleted, "d").otherwise(F.coalesce(row[flattened.OP], moved)).alias("op"),
-                *(nothing.alias(name) for name in ("status", "id", *CONTROL_FIELDS[:-1])),
                 row[flattened.EMITTED].alias("ts_ms"),
                 F.struct(nothing.alias("id"), nothing.alias("total_order")).alias("transaction"),
                 source.alias("source"),

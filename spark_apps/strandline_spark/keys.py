@@ -8,6 +8,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from strandline.rules import TableRules
+from strandline.spelling import quote
 from strandline.types import ColumnType
 from strandline_spark import documents, values
 from strandline_spark.cells import unwrapped
@@ -86,11 +87,19 @@ def digest(key: str) -> Column:
     return F.sha2(F.encode(F.col(key), "UTF-8"), 256)
 
 
+def document(cells: Mapping[str, tuple[Column, ColumnType]]) -> Column:
+    """The canonical key of typed cells; NULL where one of them is."""
+    fields = (
+        part
+        for number, (name, (cell, of)) in enumerate(cells.items())
+        for part in (F.lit(f"{',' if number else '{'}{quote(name)}:"), values.json(cell, of))
+    )
+    return F.concat(*fields, F.lit("}"))
+
+
 def _text(cells: Mapping[str, Column], types: Mapping[str, ColumnType]) -> Column:
-    """Canonical JSON of a key's cells; NULL where one is null or no value of its type."""
+    """The canonical key of cells as text; NULL where one is null or no value of its type."""
     typed = {name: values.decode(cells[name], of) for name, of in types.items()}
     unfit = (typed[name].isNull() for name in types)  # also where the cell is null
-    text = F.to_json(
-        F.struct(*(values.text(typed[name], of).alias(name) for name, of in types.items()))
-    )
+    text = document({name: (typed[name], of) for name, of in types.items()})
     return F.when(~reduce(lambda a, b: a | b, unfit), text)

@@ -20,12 +20,14 @@ from strandline.lake import SourceLake
 from strandline.manifest import Manifest
 from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline.reconciliation import Reconciliation
+from strandline.types import ColumnType
 from strandline.version import COLUMNS, INTERNAL_COLUMNS
-from strandline_spark import control, delta, noted, values
+from strandline_spark import control, delta, noted
 from strandline_spark.changes import quoted
 from strandline_spark.compaction import SETTINGS, prepare, session, side_by_side
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.corrections import Corrected, corrections
+from strandline_spark.keys import document
 from strandline_spark.memory import kept
 
 DIFFERENCES = (
@@ -173,7 +175,7 @@ def _differences(
     joined = own.join(theirs, reduce(lambda a, b: a & b, same), "full")
     ours, other = F.col("h._key").isNotNull(), F.col("s._there").isNotNull()
     unequal = F.array_compact(F.array(*(_unequal(name) for name in shared if name not in keys)))
-    known = F.to_json(F.struct(*(_canonical(theirs, name).alias(name) for name in keys)))
+    known = document({name: _part(theirs, name) for name in keys})
     kind = (
         F.when(~other, NOT_IN_SOURCE)
         .when(~ours, "not in the history")
@@ -193,10 +195,10 @@ def _differences(
     return found.withColumn("changed_since", F.coalesce("_later", F.lit(False))).drop("_later")
 
 
-def _canonical(rows: DataFrame, name: str) -> Column:
-    """A part of a key of the snapshot as canonical keys have it."""
+def _part(rows: DataFrame, name: str) -> tuple[Column, ColumnType]:
+    """A part of a key of the snapshot, with its type."""
     of = widening.stored(rows.schema[name].dataType.simpleString())
-    return values.text(F.col(f"s.{quoted(name)}"), of)
+    return F.col(f"s.{quoted(name)}"), of
 
 
 def _unequal(name: str) -> Column:

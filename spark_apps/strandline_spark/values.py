@@ -92,15 +92,31 @@ def instant(micros: Column) -> Column:
     return F.when(micros.between(MIN_MICROS, MAX_MICROS), F.timestamp_micros(micros))
 
 
-def text(value: Column, of: ColumnType) -> Column:
-    """A typed value as `strandline.key` shows it: integers and booleans as such, others as text."""
+def json(value: Column, of: ColumnType) -> Column:
+    """A typed value as JSON, as `strandline.key` shows it: the same when its type widens."""
     match of.kind:
-        case Kind.BOOLEAN | Kind.INT16 | Kind.INT32 | Kind.INT64 | Kind.TIME | Kind.TEXT:
-            return value
+        case Kind.BOOLEAN | Kind.INT16 | Kind.INT32 | Kind.INT64 | Kind.TIME:
+            return value.cast("string")
+        case Kind.DECIMAL:
+            return _shortest(value.cast("string"), of.scale)
+        case _:
+            # A string alone is no document to Spark: it stands in an array, whose brackets go.
+            return F.btrim(F.to_json(F.array(_text(value, of.kind))), F.lit("[]"))
+
+
+def _shortest(digits: Column, scale: int) -> Column:
+    """A decimal number without the zeros at its end."""
+    return F.rtrim(F.rtrim(digits, F.lit("0")), F.lit(".")) if scale else digits
+
+
+def _text(value: Column, kind: Kind) -> Column:
+    match kind:
         case Kind.BINARY:
             return F.base64(value)
         case Kind.LOCAL:
-            return F.date_format(value, "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")
+            time = F.date_format(value, "yyyy-MM-dd'T'HH:mm:ss.SSSSSS")
+            day = value.cast("date").cast("timestamp_ntz")
+            return F.when(day == value, value.cast("date").cast("string")).otherwise(time)
         case Kind.INSTANT:
             return F.date_format(value, "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'")
         case _:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from strandline import connect
 from strandline.change import Op
-from strandline.interpreter.decode import NEW_KEY, OLD_KEY
+from strandline.interpreter.decode import CONTROL_FIELDS, HEARTBEAT
 from strandline_spark.changes import quoted
 from strandline_spark.shallow import any_of
 
@@ -24,7 +24,6 @@ _SENTENCES = {
     "not_an_envelope": "the value is no change event: it has no field 'op'",
     "no_source": "the envelope has no 'source'",
     "no_key": "the record has no key: a table needs a primary key or message.key.columns",
-    "bad_header": "the header of the key move holds no key",
     "no_position": "the source has no usable position",
 }
 _BAD_KEY = "the key holds a value that is none of its type"
@@ -39,7 +38,6 @@ class Judged:
     """
 
     connector: Sequence[str]
-    control: Sequence[str]
     keyless: Column
     cells: Mapping[str, tuple[Column, str]]
 
@@ -64,7 +62,7 @@ def _reason(by: Judged, unfit: Sequence[Column]) -> Column:
     value_reason = (
         F.when(_is_no_text("value_text"), "invalid_utf8")
         .when(broken, _broken_reason())
-        .when(~has_op & ~_is_control(by.control), "not_an_envelope")
+        .when(~has_op & ~_is_control(), "not_an_envelope")
         .when(~has_op | (op == "m"), F.lit(None))
         .when(~op.isin(*(each.value for each in Op)), "unknown_op")
         .when(v["source"].isNull(), "no_source")
@@ -73,14 +71,8 @@ def _reason(by: Judged, unfit: Sequence[Column]) -> Column:
         .when(image & v["after"].isNull(), "no_image")
         .when(row, _key_reason(by))
     )
-    row_reason = (
-        F.when(image & any_of(unfit), "bad_value")
-        .when(unplaced, "no_position")
-        .when(_bad_header(NEW_KEY, "_moved_to", "d"), "bad_header")
-        .when(_bad_header(OLD_KEY, "_moved_from", "c"), "bad_header")
-    )
-    gone = F.coalesce(_key_reason(by), F.when(_bad_header(NEW_KEY, "_moved_to", op), "bad_header"))
-    return F.when(op == Op.TOMBSTONE.value, gone).otherwise(
+    row_reason = F.when(image & any_of(unfit), "bad_value").when(unplaced, "no_position")
+    return F.when(op == Op.TOMBSTONE.value, _key_reason(by)).otherwise(
         F.coalesce(value_reason, F.when(row & has_op & ~broken, row_reason))
     )
 
@@ -117,17 +109,15 @@ def _key_reason(by: Judged) -> Column:
     )
 
 
-def _bad_header(header: str, column: str, op: str | Column) -> Column:
-    headers = F.col("headers")
-    sent = F.exists(headers, lambda h: (h["key"] == header) & h["value"].isNotNull())
-    sent = F.coalesce(F.array_contains(headers["key"], header) & sent, F.lit(False))
-    return (F.col("_op") == op) & F.col(column).isNull() & sent
+def _is_control() -> Column:
+    """Whether a document without `op` has the fields of Debezium's own bookkeeping."""
+    names = F.json_object_keys("value_payload")
 
+    def has(wanted: frozenset[str]) -> Column:
+        return F.size(F.array_intersect(names, F.array(*map(F.lit, sorted(wanted))))) == len(wanted)
 
-def _is_control(fields: Sequence[str]) -> Column:
-    v = F.col("v")
-    named = [v[field].isNotNull() for field in fields]
-    return any_of([*named, v["status"].isNotNull() & v["id"].isNotNull()])
+    alone = (F.size(F.array_distinct(names)) == len(HEARTBEAT)) & has(HEARTBEAT)
+    return F.coalesce(any_of([alone, *map(has, CONTROL_FIELDS)]), F.lit(False))
 
 
 def _verdict() -> Column:

@@ -29,9 +29,16 @@ NEW_KEY = "__debezium.newkey"
 OLD_KEY = "__debezium.oldkey"
 RUN_ID = "__debezium.context.runId"
 
-# A document with any of these and without `op` is Debezium's own bookkeeping (debezium-facts §2.7,
-# §2.8): schema changes, transaction markers, notifications, heartbeats.
-_CONTROL_FIELDS = ({"ddl"}, {"tableChanges"}, {"status", "id"}, {"aggregate_type"}, {"ts_ms"})
+# A document without `op` that has one of these sets of fields is Debezium's own bookkeeping
+# (debezium-facts §2.7, §2.8): schema changes, transaction markers, notifications. A row that was
+# flattened may have some of the names.
+CONTROL_FIELDS = (
+    frozenset({"databaseName", "ddl"}),
+    frozenset({"databaseName", "tableChanges"}),
+    frozenset({"status", "id", "event_count"}),
+    frozenset({"aggregate_type", "type"}),
+)
+HEARTBEAT = frozenset({"ts_ms"})  # and nothing else
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,7 @@ class Decoder:
         if flat or (flat is None and flattened.is_flattened(value, document.schema)):
             return self._flattened(record, document)
         if "op" not in value:
-            if any(names <= value.keys() for names in _CONTROL_FIELDS):
+            if value.keys() == HEARTBEAT or any(names <= value.keys() for names in CONTROL_FIELDS):
                 return Control(record.at, value)
             raise UndecodableError("not_an_envelope", "the value has no field 'op'")
         if value["op"] == "m":
@@ -150,8 +157,8 @@ class Decoder:
         shown = row.types if op in IMAGES else _shown(old, types, self._unavailable)
         position = event.position(record)
         epoch = self.rules.epoch(record.timestamp)
-        moved_to = _other(record, NEW_KEY, key_types, event) if op is Op.DELETE else None
-        moved_from = _other(record, OLD_KEY, key_types, event) if op is Op.CREATE else None
+        moved_to = _other(record, NEW_KEY, key, key_types, event) if op is Op.DELETE else None
+        moved_from = _other(record, OLD_KEY, key, key_types, event) if op is Op.CREATE else None
         compared = self._compared(old, key) if before else None
         transaction = envelope.get("transaction")
         ordinal = event.ordinal(transaction if isinstance(transaction, dict) else {})
@@ -273,7 +280,7 @@ class Decoder:
             position=None,
             identity=(),
             time=self._nameless.time(record),
-            moved_to=_other(record, NEW_KEY, key_types, self._nameless),
+            moved_to=_other(record, NEW_KEY, key, key_types, self._nameless),
         )
         return Decoded(change, {})
 
@@ -322,16 +329,26 @@ def _told(before: Image | None, schema: Mapping[str, Any] | None, event: Event) 
     return image.told(before, {name: field.get("default") for name, field in fields})
 
 
-def _other(record: Record, name: str, types: Mapping[str, ColumnType], event: Event) -> str | None:
-    """The other key of a move; spelt by the header converter, hence compared after decoding."""
+def _other(
+    record: Record, name: str, key: str, types: Mapping[str, ColumnType], event: Event
+) -> str | None:
+    """The other key of a move; spelt by the header converter, hence compared after decoding.
+
+    None where no header tells it, or none that can be read as a key of the same columns: then the
+    row ends under one key and begins anew under the other, as if nobody had said where it went.
+    Converters write dates without quotes, or bytes (debezium-facts §2.9); one key may have a NULL.
+    """
     data = record.header(name)
     if data is None:
         return None
-    document = connect.parse(data, f"header {name}")
-    if not isinstance(document.payload, dict):
-        raise UndecodableError("bad_header", f"the header {name} holds no key")
-    cells, _ = event.unwrap(document.payload, partial=False)
-    return _canonical(cells, types, f"header {name}")
+    try:
+        payload = connect.parse(data, f"header {name}").payload
+        if not isinstance(payload, dict):
+            return None
+        cells, _ = event.unwrap(payload, partial=False)
+        return _canonical({column: cells.get(column) for column in json.loads(key)}, types, name)
+    except UndecodableError:
+        return None
 
 
 def _text(data: bytes | None) -> str | None:
@@ -409,6 +426,8 @@ def _content(cells: Mapping[str, Any]) -> str:
 
 
 __all__ = (
+    "CONTROL_FIELDS",
+    "HEARTBEAT",
     "NEW_KEY",
     "OLD_KEY",
     "RUN_ID",

@@ -173,6 +173,8 @@ def _headers(stream: Stream, line: Line) -> list[tuple[str, bytes]]:
             if stream.settings.get("headers") == "schema":  # JsonConverter as header converter
                 fields = [_field(stream, column) for column in stream.columns if column.key]
                 data = _document(stream, _struct(fields, f"{stream.topic()}.Key"), payload)
+            if stream.settings.get("headers") == "bytes":  # as an Avro converter's
+                data = b"\x00\x00\x00\x00\x01\xfe" + data
             found.append((f"__debezium.{name}", data))
     context = {"connectorLogicalName": stream.prefix, "taskId": "0", "connectorName": kind.name}
     if "run" in line.options:

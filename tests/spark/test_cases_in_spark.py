@@ -46,6 +46,8 @@ CHOSEN = (
     "re-delivery-what-the-next-batch-repeats",
     "types-s33-white-space",
     "schema-an-integer-becomes-wider",
+    "schema-a-key-s",
+    "schema-new-columns-may-be",
     "tombstones-a9-",
 )
 WANTED = os.environ.get("STRANDLINE_CASES")
