@@ -36,11 +36,11 @@ class Counts:
 class TableReceipt:
     """What became of one table.
 
-    `error` is None where the table was applied, else what was wrong and what to do; such a table
-    committed nothing and keeps its records for the next run. `history_version` is the Delta version
-    after the run, -1 where the table has no history yet. `changed` is False where no row changed.
-    `did` counts what else the run's work did, in words. `regress`: where positions went back, and
-    were taken as they are.
+    `error` is None where the run's work was done on the table, else what was wrong and what to do.
+    What a compaction failed on keeps its records for the next one. `history_version` is the Delta
+    version after the run, -1 where the table has no history yet. `changed` is False where no row
+    changed. `did` counts what else the run's work did, in words. `regress`: where positions went
+    back, and were taken as they are.
     """
 
     table: str

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from strandline.manifest import Work
 from strandline.segment import Gap
 from strandline.source import Tolerance
 
@@ -24,13 +25,13 @@ class Loss:
 class TableStanding:
     """One table.
 
-    `run` is the last published one that knows it (0: none yet), planned at `planned_at`. `landed`
+    `run` is the last compaction that knows it (0: none yet), planned at `planned_at`. `landed`
     counts offsets that are landed and not published, of which the oldest landed at `since`.
     `unlanded` counts those that Kafka has beyond `landed_to`, the sum of its partitions' next
-    offsets; it is None where Kafka was not asked. `held` says why the table was not applied, since
-    the run planned at `held_since`. `orphans` are the halves of key moves without a partner that
-    the last run which changed the table counted; the first of those that counted any, without one
-    between them that counted none, was planned at `orphans_since`.
+    offsets; it is None where Kafka was not asked. `held` says why what is landed was not applied,
+    since the compaction planned at `held_since`. `orphans` are the halves of key moves without a
+    partner that the last run which changed the table counted; the first of those that counted any,
+    without one between them that counted none, was planned at `orphans_since`.
     """
 
     table: str
@@ -83,9 +84,14 @@ class TableStanding:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A published compaction run: `seconds` is the longest of its tables, done side by side."""
+    """A published run, a compaction or an order.
+
+    `seconds` is the longest of its tables, done side by side; `failed` counts those that it failed
+    on.
+    """
 
     number: int
+    work: Work
     planned_at: datetime
     landed: int
     rows_written: int
@@ -108,3 +114,8 @@ class SourceStanding:
     runs: tuple[Run, ...] = ()
     landed_at: datetime | None = None
     silent: str | None = None
+
+    @property
+    def last_compaction(self) -> Run | None:
+        """The newest run that applied what waited; no order does."""
+        return next((run for run in self.runs if run.work is Work.COMPACT), None)

@@ -179,8 +179,9 @@ def _conditions(
 
 
 def _ran_since(of: SourceStanding, table: TableStanding) -> bool:
-    """Whether a run was planned after the oldest change of the table had landed."""
-    return bool(of.runs) and table.since is not None and of.runs[0].planned_at > table.since
+    """Whether a compaction was planned after the oldest change of the table had landed."""
+    last = of.last_compaction
+    return last is not None and table.since is not None and last.planned_at > table.since
 
 
 def _landing(
@@ -207,7 +208,7 @@ def _landing(
 
 def _compaction(of: SourceStanding, late: list[TableStanding], instant: datetime) -> Condition:
     since = min(each.since for each in late if each.since)
-    last = f"run {of.runs[0].number}" if of.runs else "none"
+    last = f"run {of.last_compaction.number}" if of.last_compaction else "none"
     return Condition(
         Kind.COMPACTION, "", since,
         f"{sum(each.landed for each in late):,} landed offsets of {_tables(late)} wait, and "

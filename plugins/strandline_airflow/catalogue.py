@@ -6,7 +6,7 @@ of a table holds never changes, so it is kept for the next look.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -17,6 +17,7 @@ from strandline.change import Control
 from strandline.errors import StrandlineError
 from strandline.interpreter.decode import Decoder
 from strandline.lake import SourceLake
+from strandline.manifest import Work
 from strandline.record import Coordinates, Record
 from strandline.segment import Gap, Landed, Watermarks
 from strandline.source import Source
@@ -140,29 +141,33 @@ class _Reading:
     def _published(self, bare: TableStanding, row: Published) -> TableStanding:
         mark = self.marks.get(row.topic, {})
         orphaned = (run["planned_at"] for run in self.runs if run["number"] == mark.get("orphaned"))
+        cut = next(self._compactions(), {"number": row.number, "planned_at": row.planned_at})
         return replace(
             bare,
-            run=row.number,
-            planned_at=_time(row.planned_at),
+            run=cut["number"],
+            planned_at=_time(cut["planned_at"]),
             history_version=row.history_version,
             history_rows=row.counts.history_rows,
             current_rows=row.counts.current_rows,
-            held=row.error,
-            held_since=self._held_since(row) if row.error else None,
+            held=row.held,
+            held_since=self._held_since(row) if row.held else None,
             orphans=mark.get("orphans") or 0,
             orphans_since=next(map(_time, orphaned), None),
         )
 
     def _held_since(self, row: Published) -> datetime:
-        """When the run was planned that followed the last one which could apply the topic."""
+        """When the first compaction was planned since the last one that could apply the topic."""
         good = self.marks.get(row.topic, {}).get("good") or 0
-        failed = (run["planned_at"] for run in reversed(self.runs) if run["number"] > good)
-        return _time(next(failed, row.planned_at))
+        failed = [run["planned_at"] for run in self._compactions() if run["number"] > good]
+        return _time(failed[-1] if failed else row.planned_at)
+
+    def _compactions(self) -> Iterator[Mapping[str, Any]]:
+        """The runs that apply what waits, the newest first."""
+        return (run for run in self.runs if run["work"] == Work.COMPACT)
 
     def _covered(self, topic: str) -> int:
         """A version of the landing table, all of whose records of the topic are published."""
-        good = self.marks.get(topic, {}).get("good") or 0
-        return next((run["landing_version"] for run in self.runs if run["number"] <= good), 0)
+        return self.marks.get(topic, {}).get("covered") or 0
 
     def _landing_times(self, missing: Mapping[str, Mapping[Place, int]]) -> dict[Place, datetime]:
         """When the oldest of what is missing had landed, by partition."""
@@ -259,8 +264,8 @@ def _snapshot_started(uri: str) -> datetime | None:
 
 
 def _run(row: Mapping[str, Any]) -> Run:
-    named = {name: row[name] for name in Run.__dataclass_fields__ if name != "planned_at"}
-    return Run(planned_at=_time(row["planned_at"]), **named)
+    named = {name: row[name] for name in Run.__dataclass_fields__}
+    return Run(**{**named, "work": Work(row["work"]), "planned_at": _time(row["planned_at"])})
 
 
 def _ends(watermarks: Iterable[Watermarks]) -> dict[str, dict[Place, int]]:

@@ -68,7 +68,7 @@ def _day(runs: Iterable[tuple[datetime, int, bool, str, float]], now: datetime) 
                 height=round(max(landed / most * HEIGHT, 2), 1),
                 failed=failed,
                 hint=f"{name} at {at:%H:%M}: {landed:,} records, {seconds:.0f} s"
-                + (", not applied" if failed else ""),
+                + (", failed" if failed else ""),
             )
             for at, landed, failed, name, seconds in own
         ),

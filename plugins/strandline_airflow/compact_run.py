@@ -1,4 +1,7 @@
-"""The steps of one compaction run around Spark: plan the cut before, publish after."""
+"""The steps of one compaction run around Spark: plan the cut before, publish after.
+
+An order is published by the same steps; a compaction that finds one open finishes it.
+"""
 
 import logging
 from collections.abc import Iterable
@@ -10,6 +13,7 @@ from strandline.lake import SourceLake
 from strandline.manifest import Work
 from strandline.receipt import TableReceipt
 from strandline.source import Source
+from strandline_airflow import orders
 from strandline_airflow.landing import LandingZone
 from strandline_airflow.manifests import Manifests
 from strandline_airflow.publications import Publications, Published
@@ -22,9 +26,10 @@ log = logging.getLogger(__name__)
 class Outcome:
     """The rows of a publication whose tables changed, with their lags; the tables that failed.
 
-    A lag is a number of offsets that are landed, but not applied.
+    A lag is a number of offsets that are landed, but not applied. `work` is what the run was to do.
     """
 
+    work: Work
     changed: tuple[tuple[Published, int], ...]
     failed: tuple[TableReceipt, ...]
 
@@ -64,6 +69,7 @@ def publish(manifest_path: str) -> Outcome:
     own = (row for row in publications.last() if row.number == manifest.number)
     landed = LandingZone(lake).landed()
     return Outcome(
+        work=manifest.work,
         changed=tuple((row, row.lag(landed)) for row in own if row.changed),
         failed=tuple(
             table for table in (*receipt.tables, *receipt.stores) if table.error is not None
@@ -71,12 +77,18 @@ def publish(manifest_path: str) -> Outcome:
     )
 
 
-def refuse(failed: Iterable[TableReceipt]) -> None:
-    """Raises where tables failed: `Transient` if the next run may do better by itself."""
+def refuse(source: str, work: Work, failed: Iterable[TableReceipt]) -> None:
+    """Raises where tables failed: `Transient` if the next run may do better by itself.
+
+    What an order has failed on nobody does later, so that is `Terminal`, with the DAG that does.
+    """
     tables = list(failed)
     if not tables:
         return
     text = "; ".join(f"{table.table}: {table.error}" for table in tables)
+    if work is not Work.COMPACT:
+        again = orders.dag_id(source, work)
+        raise Terminal(f"{work} was not done: {text}; mend it and trigger {again} again")
     if all(table.transient for table in tables):
         raise Transient(f"not applied, the next run tries again: {text}")
     raise Terminal(f"not applied, their records stay landed for the next run: {text}")

@@ -73,7 +73,7 @@ def _refuse_waiting(source: Source, lake: SourceLake, row: "Published") -> None:
         raise Terminal(
             f"{waiting} offsets of {row.topic} are landed and not applied yet, and may be of these "
             f"keys: let compact__{source.name} apply them, then trigger this again"
-            + (f". It is held: {row.error}" if row.error else "")
+            + (f". It is held: {row.held}" if row.held else "")
         )
 
 

@@ -35,6 +35,11 @@ class Order:
     read: Callable[[], Mapping[str, Any]] | None = None
 
 
+def dag_id(source: str, work: Work) -> str:
+    """The DAG of a source that people trigger for the work."""
+    return f"{Work.REPLAY if work is Work.UNDO else work}__{source}"
+
+
 def dry_run(default: bool) -> Param:  # noqa: FBT001 - it is the whole form field
     """The form's field that asks for the plan alone."""
     return Param(

@@ -24,6 +24,7 @@ from airflow.sdk import (
 from airflow.sdk.exceptions import AirflowSkipException
 
 from strandline.errors import Terminal
+from strandline.manifest import Work
 from strandline.receipt import Counts, TableReceipt
 from strandline.source import Source
 from strandline_airflow import assets, deadlines
@@ -133,14 +134,14 @@ def worked_off(source: Source, manifest: Any, task_id: str) -> None:
     )
     published = _publish(source, manifest)
     manifest >> spark >> published
-    _report_failures(published)
+    _report_failures(source, published)
 
 
 def _publish(source: Source, manifest: Any) -> Any:
     alias = assets.published_alias(source.name)
 
-    @task(task_id="publish", outlets=[alias])
-    def publish(manifest: str) -> list[dict[str, Any]]:
+    @task(task_id="publish", outlets=[alias], multiple_outputs=False)
+    def publish(manifest: str) -> dict[str, Any]:
         from strandline_airflow import compact_run
 
         outcome = compact_run.publish(manifest)
@@ -153,18 +154,21 @@ def _publish(source: Source, manifest: Any) -> Any:
                 "history_version": row.history_version,
             }
             event.add(assets.table(source.name, str(row.table)), extra=extra)
-        return [asdict(failed) for failed in outcome.failed]
+        return {"work": str(outcome.work), "failed": [asdict(each) for each in outcome.failed]}
 
     return publish(manifest)
 
 
-def _report_failures(failed: Any) -> Any:
+def _report_failures(source: Source, published: Any) -> Any:
     @task(task_id="report", retries=0)
-    def report(failed: list[dict[str, Any]]) -> None:
+    def report(published: dict[str, Any]) -> None:
         from strandline_airflow import compact_run
 
-        compact_run.refuse(
-            TableReceipt(**{**fields, "counts": Counts(**fields["counts"])}) for fields in failed
+        failed = (
+            TableReceipt(**{**fields, "counts": Counts(**fields["counts"])})
+            for fields in published["failed"]
         )
+        # By what was published: a compaction finishes an order that it finds open.
+        compact_run.refuse(source.name, Work(published["work"]), failed)
 
-    return report(failed)
+    return report(published)

@@ -3,6 +3,9 @@
 A row says which version of the table's history belongs to the run and how far its topic is applied;
 a table without news is carried forward, so the rows of one number are all the tables that belong
 together. Topics without rows have a row with `table` null, for their offsets.
+
+An order (see `orders`) applies nothing of what waits, so only compactions say whether a table is
+held: an order that fails holds none, and one that succeeds leaves held what was so.
 """
 
 import json
@@ -25,6 +28,7 @@ _COUNTS = tuple(Counts.__dataclass_fields__)
 PUBLICATIONS = pa.schema(
     [
         pa.field("number", pa.int64(), nullable=False),
+        pa.field("work", pa.string(), nullable=False),
         pa.field("table", pa.string()),
         pa.field("topic", pa.string(), nullable=False),
         pa.field("history_version", pa.int64(), nullable=False),
@@ -34,6 +38,7 @@ PUBLICATIONS = pa.schema(
         pa.field("orphaned_moves", pa.int64(), nullable=False),
         pa.field("seconds", pa.float64(), nullable=False),
         pa.field("error", pa.string()),
+        pa.field("held", pa.string()),
         pa.field("planned_at", pa.string(), nullable=False),
         pa.field("landing_version", pa.int64(), nullable=False),
     ]
@@ -42,9 +47,14 @@ PUBLICATIONS = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One row. `applied` maps topic id and partition to the next offset to apply."""
+    """One row. `applied` maps topic id and partition to the next offset to apply.
+
+    `error` says why this run failed on the table. `held` says why what is landed of it waits: the
+    error of the last compaction that had it in its cut, None where that applied it.
+    """
 
     number: int
+    work: Work
     table: str | None
     topic: str
     planned_at: str
@@ -56,12 +66,13 @@ class Published:
     orphaned_moves: int = 0
     seconds: float = 0.0
     error: str | None = None
+    held: str | None = None
 
     def to_row(self) -> dict[str, Any]:
-        """The row as `PUBLICATIONS` has it; `applied` is JSON."""
+        """The row as `PUBLICATIONS` has it; `applied` is JSON, the same for the same offsets."""
         row = asdict(self)
         counts = row.pop("counts")
-        return {**row, **counts, "applied": json.dumps(self.applied)}
+        return {**row, **counts, "applied": json.dumps(self.applied, sort_keys=True)}
 
     def lag(self, landed: Iterable[Landed]) -> int:
         """How many offsets of the topic are landed, but not applied."""
@@ -81,7 +92,8 @@ class Published:
             for topic_id, offsets in json.loads(rest.pop("applied")).items()
         }
         counts = Counts(**{name: row[name] for name in _COUNTS})
-        return Published(**rest, applied=applied, counts=counts)
+        work = Work(rest.pop("work"))
+        return Published(**rest, work=work, applied=applied, counts=counts)
 
 
 class Publications:
@@ -106,7 +118,7 @@ class Publications:
     def runs(self, last: int) -> list[dict[str, Any]]:
         """The last runs, the newest first: what their tables add up to, by number."""
         return self._asked(
-            "SELECT number, min(planned_at) AS planned_at, min(landing_version) AS landing_version,"
+            "SELECT number, min(work) AS work, min(planned_at) AS planned_at,"
             " sum(landed) AS landed, sum(rows_written) AS rows_written,"
             " sum(quarantined) AS quarantined, max(seconds) AS seconds, count(error) AS failed"
             " FROM stored WHERE number > :after GROUP BY number ORDER BY number DESC",
@@ -116,18 +128,24 @@ class Publications:
     def marks(self, last: int) -> dict[str, dict[str, Any]]:
         """By topic, of the last runs: the newest `good` one, the newest that `changed` its table.
 
-        `orphans` are the halves of moves without a partner that the latter counted; since
-        `orphaned` every run that changed the table has counted some.
+        A good one is a compaction that left nothing of the topic waiting. `covered` is the landing
+        version of the newest of them whose offsets stand, so of none that was taken back. `orphans`
+        are the halves of moves without a partner that run `changed` counted; since `orphaned` every
+        run that changed the table has counted some.
         """
         found = self._asked(
-            "SELECT topic, max(number) FILTER (WHERE error IS NULL) AS good,"
+            "SELECT topic, max(number) FILTER (WHERE good) AS good,"
+            " max(landing_version) FILTER (WHERE good AND applied = stands) AS covered,"
             " max(number) FILTER (WHERE changed) AS changed,"
             " last_value(orphaned_moves ORDER BY number) FILTER (WHERE changed) AS orphans,"
             " min(number) FILTER (WHERE changed AND number > paired) AS orphaned"
-            " FROM (SELECT *, coalesce(max(CASE WHEN changed AND orphaned_moves = 0"
+            " FROM (SELECT *, work = :compact AND held IS NULL AS good,"
+            " max(CASE WHEN number = :newest THEN applied END) OVER (PARTITION BY topic) AS stands,"
+            " coalesce(max(CASE WHEN changed AND orphaned_moves = 0"
             " THEN number END) OVER (PARTITION BY topic), 0) AS paired"
             " FROM stored WHERE number > :after) GROUP BY topic",
             last,
+            compact=Work.COMPACT,
         )
         return {row.pop("topic"): row for row in found}
 
@@ -146,7 +164,7 @@ class Publications:
         number = None if table is None else table.transaction_version(PUBLICATION)
         if table is None or number is None:
             return []
-        return rows(table, sql, after=number - last, **values)
+        return rows(table, sql, after=number - last, newest=number, **values)
 
     def applied(self) -> dict[tuple[str, int], int]:
         """The next offset to apply, by topic id and partition."""
@@ -183,12 +201,14 @@ def published(
     """The rows of a run: what it did to its tables, and the others as they were `before`."""
     carried = {row.topic: _carried(row, manifest) for row in before}
     receipts = {one.table: one for one in receipt.tables}
+    compacts = manifest.work is Work.COMPACT
     for cut in manifest.tables:
         old = carried.get(cut.topic) or _first(manifest, cut.table, cut.topic)
         # What came since a run that is taken back is applied again, of new partitions as well.
         start = {} if manifest.work is Work.UNDO else old.applied
         applied = _advanced(start, cut.ranges if manifest.applies else ())
-        carried[cut.topic] = _applied(old, receipts.get(cut.table), applied)
+        row = _applied(old, receipts.get(cut.table), applied)
+        carried[cut.topic] = replace(row, held=row.error) if compacts else row
     for offsets in manifest.control if manifest.applies else ():
         old = carried.get(offsets.topic) or _first(manifest, None, offsets.topic)
         carried[offsets.topic] = replace(old, applied=_advanced(old.applied, [offsets]))
@@ -198,6 +218,7 @@ def published(
 def _first(manifest: Manifest, table: str | None, topic: str) -> Published:
     return Published(
         number=manifest.number,
+        work=manifest.work,
         table=table,
         topic=topic,
         planned_at=manifest.planned_at,
@@ -207,10 +228,14 @@ def _first(manifest: Manifest, table: str | None, topic: str) -> Published:
 
 
 def _carried(row: Published, manifest: Manifest) -> Published:
-    """The row of a table that had no news: its totals stand, nothing was counted in this run."""
-    totals = Counts(history_rows=row.counts.history_rows, current_rows=row.counts.current_rows)
-    first = _first(manifest, row.table, row.topic)
-    return replace(first, applied=row.applied, history_version=row.history_version, counts=totals)
+    """The row of a table that had no news: how it stood, and nothing was counted in this run."""
+    return replace(
+        _first(manifest, row.table, row.topic),
+        applied=row.applied,
+        counts=Counts(history_rows=row.counts.history_rows, current_rows=row.counts.current_rows),
+        history_version=row.history_version,
+        held=row.held,
+    )
 
 
 def _applied(

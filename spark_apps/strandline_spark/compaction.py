@@ -166,7 +166,7 @@ def _attempted(
     try:
         return _again_if_overtaken(spark, cut, work)
     except (StrandlineError, PySparkException, Py4JJavaError) as error:
-        log.exception("%s: not applied", cut.table)
+        log.exception("%s: failed", cut.table)
         return TableReceipt(
             table=cut.table,
             topic=cut.topic,

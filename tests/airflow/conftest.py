@@ -11,11 +11,13 @@ from deltalake import write_deltalake
 from strandline_airflow.kafka import KafkaSegments
 from strandline_airflow.landing import LandingZone
 from strandline_airflow.manifests import Manifests
+from strandline_airflow.orders import Order, applied_of
 from strandline_airflow.publications import Publications
 
 from examples.embedded_kafka import EmbeddedKafka
 from strandline import source as source_file
 from strandline.lake import SourceLake
+from strandline.manifest import TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline.record import Coordinates, Record
 from strandline.segment import Landed, Segment
@@ -23,6 +25,7 @@ from strandline.version import ClosedBy
 
 PREFIX = "shop"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+LEFT = Counts(history_rows=9, current_rows=4)
 
 
 @pytest.fixture(scope="session")
@@ -151,6 +154,29 @@ def publish(source, manifests, publications):
         publications.publish(manifest, Receipt(manifest.source, manifest.number, tuple(tables)))
 
     return publish
+
+
+@pytest.fixture
+def order(source, manifests, publications):
+    """Plans and publishes an order for the cuts, or for what is applied of every table.
+
+    Tables take what is said of them, or are left as they are.
+    """
+
+    def order(work, planned_at=NOON, cuts=None, **said):
+        rows = (row for row in publications.last() if row.table)
+        cuts = cuts or tuple(
+            TableCut(row.table, row.topic, applied_of(row), source.default_rules) for row in rows
+        )
+        manifest = manifests.order(source, planned_at.isoformat(), Order(work, cuts, {}, ()))
+        tables = (
+            applied(cut, **{"counts": LEFT, "changed": False, **said.get(cut.table, {})})
+            for cut in cuts
+        )
+        publications.publish(manifest, Receipt(manifest.source, manifest.number, tuple(tables)))
+        return manifest
+
+    return order
 
 
 def applied(cut, **fields):

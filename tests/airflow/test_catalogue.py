@@ -7,6 +7,7 @@ from deltalake import write_deltalake
 from strandline_airflow import catalogue
 
 from strandline import source as source_file
+from strandline.manifest import Work
 from strandline.segment import Gap
 
 ORDERS, ITEMS = "shop.orders", "shop.items"
@@ -64,6 +65,81 @@ def test_a_table_that_failed_is_held_since_its_first_failed_run(source, arrive, 
     assert (orders.held, orders.held_since) == ("column x: still no int", NOON + HOUR)
     assert (orders.landed, orders.since) == (2, landed_at)
     assert stand(source)["items"].held is None
+
+
+def test_an_order_leaves_a_held_table_held_and_what_waits_waiting(
+    source, arrive, publish, order, zone
+):
+    arrive(ORDERS, 3)
+    publish()
+    arrive(ORDERS, 2)
+    landed_at = zone.landed_at()
+    publish(NOON + HOUR, orders={"error": "column x: no int"})
+    order(Work.MAINTAIN, NOON + 2 * HOUR)
+    orders = stand(source)["orders"]
+    assert (orders.held, orders.held_since) == ("column x: no int", NOON + HOUR)
+    assert (orders.landed, orders.since) == (2, landed_at)
+    assert (orders.run, orders.planned_at) == (2, NOON + HOUR)
+
+
+def test_what_landed_before_an_order_waits_since_it_landed(source, arrive, publish, order, zone):
+    arrive(ORDERS, 3)
+    publish()
+    arrive(ORDERS, 2)
+    landed_at = zone.landed_at()
+    order(Work.MAINTAIN, NOON + HOUR)
+    arrive(ORDERS, 4)
+    orders = stand(source)["orders"]
+    assert (orders.landed, orders.since) == (6, landed_at)
+    assert (orders.run, orders.planned_at) == (1, NOON)
+
+
+def test_a_table_that_an_order_failed_on_is_not_held(source, arrive, publish, order):
+    arrive(ORDERS, 3)
+    publish()
+    order(Work.RECONCILE, NOON + HOUR, orders={"error": "no such path: /x.csv"})
+    found = catalogue.standing(source)
+    assert [table.held for table in found.tables] == [None]
+    assert [(run.work, run.failed) for run in found.runs] == [
+        (Work.RECONCILE, 1), (Work.COMPACT, 0)
+    ]  # fmt: skip
+    assert [row.error for row in catalogue.runs_of(source, "orders")] == [
+        "no such path: /x.csv", None
+    ]  # fmt: skip
+
+
+def test_after_an_undo_what_is_to_be_applied_again_waits_since_it_landed(
+    source, arrive, publish, order, zone, monkeypatch
+):
+    arrive(ORDERS, 3)
+    publish()
+    swap = order(Work.REPLAY, NOON + HOUR, orders={"changed": True})
+    arrive(ORDERS, 2)
+    landed_at = zone.landed_at()
+    arrive(ITEMS, 1)
+    publish(NOON + 2 * HOUR)
+    arrive(ITEMS, 1)
+    publish(NOON + 3 * HOUR)
+    order(Work.UNDO, NOON + 4 * HOUR, swap.tables, orders={"changed": True})
+    monkeypatch.setattr(catalogue, "_COMMITS", 1)  # the log is read from the right place on
+    found = stand(source)
+    assert (found["orders"].landed, found["orders"].since) == (2, landed_at)
+    assert (found["items"].landed, found["items"].since) == (0, None)
+
+
+def test_a_table_that_is_held_after_an_undo_is_so_since_the_compaction_that_failed(
+    source, arrive, publish, order
+):
+    arrive(ORDERS, 3)
+    publish()
+    swap = order(Work.REPLAY, NOON + HOUR, orders={"changed": True})
+    arrive(ORDERS, 2)
+    publish(NOON + 2 * HOUR)
+    order(Work.UNDO, NOON + 3 * HOUR, swap.tables, orders={"changed": True})
+    publish(NOON + 4 * HOUR, orders={"error": "column x: no int"})
+    order(Work.MAINTAIN, NOON + 5 * HOUR)
+    orders = stand(source)["orders"]
+    assert (orders.held, orders.held_since) == ("column x: no int", NOON + 4 * HOUR)
 
 
 def test_runs_are_told_with_what_their_tables_add_up_to(source, arrive, publish):

@@ -1,5 +1,6 @@
 """The DAGs as Airflow runs them, each task in its order, against a broker and a lake."""
 
+from datetime import UTC, datetime
 from functools import partial
 
 import pytest
@@ -7,12 +8,25 @@ from airflow.models.asset import AssetDagRunQueue, AssetEvent
 from airflow.models.dag import DagModel
 from airflow.utils.session import create_session
 from deltalake import DeltaTable
-from strandline_airflow import land_run
+from strandline_airflow import compact_run, erase, land_run
 from strandline_airflow.dag import source_dags
+from strandline_airflow.operators import StrandlineSparkOperator
+from strandline_airflow.orders import Order
+from strandline_airflow.runs import read_manifest
+from strandline_airflow.tables import write_text
 
+from strandline.errors import Terminal, Transient
+from strandline.manifest import TableCut, Work
+from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline.segment import Limits
 
 pytestmark = pytest.mark.usefixtures("airflow_database")
+
+ORDERS = "shop.orders"
+NOON = datetime(2026, 11, 20, 12, tzinfo=UTC).isoformat()
+RECONCILE = {"table": "orders", "snapshot": "/x.csv", "as_of": NOON, "dry_run": False}
+NO_PATH = "no such path: /x.csv"
+NOT_DONE = f"reconcile was not done: orders: {NO_PATH}; mend it and trigger reconcile__shop again"
 
 
 @pytest.fixture
@@ -25,6 +39,34 @@ def land(source_path):
 def compact(source_path):
     """Runs `compact__shop` once."""
     return source_dags(source_path)[1].test
+
+
+@pytest.fixture
+def dags(source_path):
+    """The DAGs of source `shop` by name."""
+    return {dag.dag_id: dag for dag in source_dags(source_path)}
+
+
+@pytest.fixture
+def spark_says(monkeypatch):
+    """Lets every run fail on all its tables with this error; no Spark is started."""
+
+    def say(error):
+        def execute(operator, context):
+            assert context
+            path = operator.application_args[1]
+            manifest = read_manifest(path)
+            tables = tuple(failed_on(cut.table, error) for cut in manifest.tables)
+            receipt = Receipt(manifest.source, manifest.number, tables)
+            write_text(path.replace("manifest.json", "receipt.json"), receipt.to_json())
+
+        monkeypatch.setattr(StrandlineSparkOperator, "execute", execute)
+
+    return say
+
+
+def failed_on(table, error, **fields):
+    return TableReceipt(table, f"shop.{table}", Counts(), error=error, **fields)
 
 
 @pytest.fixture
@@ -213,6 +255,64 @@ def test_a_compaction_without_news_starts_no_spark(compact):
     run = compact()
     assert run.state == "success"
     assert states(run) == dict.fromkeys(("plan", "compact", "publish", "report"), "skipped")
+
+
+def test_a_compaction_that_fails_on_a_table_says_that_its_records_stay_landed(
+    dags, arrive, spark_says, capsys
+):
+    arrive(ORDERS, 1)
+    spark_says("column x: no int")
+    assert states(dags["compact__shop"].test())["report"] == "failed"
+    told = capsys.readouterr().out
+    assert "their records stay landed for the next run: orders: column x: no int" in told
+
+
+@pytest.mark.usefixtures("published")
+def test_an_order_that_fails_on_a_table_names_the_dag_to_trigger_again(
+    dags, spark_says, publications, capsys
+):
+    spark_says(NO_PATH)
+    run = dags["reconcile__shop"].test(run_conf=RECONCILE)
+    assert states(run) == {
+        "plan": "success", "reconcile": "success", "publish": "success", "report": "failed"
+    }  # fmt: skip
+    assert NOT_DONE in capsys.readouterr().out
+    (row,) = publications.last()
+    assert (row.number, row.error, row.held) == (2, NO_PATH, None)
+
+
+@pytest.mark.usefixtures("published")
+def test_a_compaction_that_finishes_an_order_names_the_dag_of_the_order(
+    dags, source, manifests, spark_says, capsys
+):
+    cut = TableCut("orders", ORDERS, (), source.default_rules)
+    manifests.order(source, NOON, Order(Work.RECONCILE, (cut,), {}, ()))
+    spark_says(NO_PATH)
+    assert states(dags["compact__shop"].test())["report"] == "failed"
+    assert NOT_DONE in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("work", [work for work in Work if work is not Work.COMPACT])
+def test_of_every_order_it_is_said_which_dag_does_it_again(dags, work):
+    dag = "replay__shop" if work is Work.UNDO else f"{work}__shop"
+    assert dag in dags
+    with pytest.raises(Terminal, match=rf"{work} was not done: t: no; .* trigger {dag} again"):
+        compact_run.refuse("shop", work, [failed_on("t", "no", transient=True)])
+
+
+def test_a_compaction_that_may_do_better_by_itself_says_so():
+    with pytest.raises(Transient, match="not applied, the next run tries again: t: no"):
+        compact_run.refuse("shop", Work.COMPACT, [failed_on("t", "no", transient=True)])
+
+
+def test_keys_are_not_erased_while_records_wait_and_it_is_said_why_they_do(
+    source, arrive, publish, order
+):
+    arrive(ORDERS, 1)
+    publish(orders={"error": "column x: no int"})
+    order(Work.MAINTAIN)
+    with pytest.raises(Terminal, match=r"1 offsets .* It is held: column x: no int"):
+        erase.order(source, {"table": "orders", "keys": ["1"]}, NOON)
 
 
 @pytest.mark.usefixtures("connected")

@@ -11,6 +11,7 @@ from page_stage import EVIL, NOON, ORDERS, client
 from sqlalchemy import select
 from strandline_airflow import page, permission
 
+from strandline.manifest import Work
 from strandline.receipt import Counts
 from strandline.segment import Gap
 
@@ -150,6 +151,18 @@ def test_a_held_table_shows_why(see, arrive, publish):
     publish(orders={"error": "column x: text is no int", "counts": Counts()})
     found = see("table", source="shop", table="orders")
     assert "Held since 2026-11-20 12:00:00 UTC: column x: text is no int" in found.text
+
+
+@pytest.mark.usefixtures("published")
+def test_every_run_is_shown_with_what_it_did(see, order):
+    order(Work.RECONCILE, orders={"error": "no such path: /x.csv"})
+    found = see("source", source="shop")
+    assert "Last runs run what planned, UTC" in found.text
+    assert "2 reconcile 2026-11-20 12:00:00 0 0 0 1 1.5 1 compact 2026-11-20" in found.text
+    table = see("table", source="shop", table="orders").text
+    assert "2 reconcile 2026-11-20 12:00:00 no such path: /x.csv 1.5 1 compact" in table
+    assert "last cut run 1, 2026-11-20 12:00:00 UTC" in table
+    assert "Held" not in table
 
 
 @pytest.mark.usefixtures("published")

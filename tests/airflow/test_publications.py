@@ -189,6 +189,40 @@ def test_a_failed_table_keeps_its_offsets_and_is_cut_again_with_what_came_since(
     assert [(one.start, one.end) for one in second.tables[0].ranges] == [(0, 5)]
 
 
+def test_a_table_is_held_until_a_compaction_has_applied_it_whatever_is_ordered_meanwhile(
+    manifests, publications, source, arrive
+):
+    arrive(ITEMS, 2)
+    first = manifests.next(source, AT_NOON)
+    publications.publish(first, receipt_of(first, items="column x: text is no int"))
+    told = [by_topic(publications)[ITEMS]]
+    for number, work in enumerate((Work.MAINTAIN, Work.UNDO), 2):
+        run = replace(first, number=number, work=work)
+        publications.publish(run, receipt_of(run))
+        told.append(by_topic(publications)[ITEMS])
+    run = replace(first, number=4)
+    publications.publish(run, receipt_of(run))
+    told.append(by_topic(publications)[ITEMS])
+    assert [(row.work, row.error, row.held) for row in told] == [
+        (Work.COMPACT, "column x: text is no int", "column x: text is no int"),
+        (Work.MAINTAIN, None, "column x: text is no int"),
+        (Work.UNDO, None, "column x: text is no int"),
+        (Work.COMPACT, None, None),
+    ]
+
+
+def test_an_order_that_fails_on_a_table_says_why_and_does_not_hold_it(
+    manifests, publications, source, arrive
+):
+    arrive(ITEMS, 2)
+    first = manifests.next(source, AT_NOON)
+    publications.publish(first, receipt_of(first))
+    run = replace(first, number=2, work=Work.RECONCILE)
+    publications.publish(run, receipt_of(run, items="no such path: /x.csv"))
+    row = by_topic(publications)[ITEMS]
+    assert (row.error, row.held) == ("no such path: /x.csv", None)
+
+
 def test_a_failed_table_does_not_lose_its_last_good_version(
     manifests, publications, source, arrive
 ):

@@ -23,6 +23,7 @@ from strandline_airflow.watching import Watcher
 
 from strandline import source as source_file
 from strandline.errors import Terminal, Transient
+from strandline.manifest import Work
 from strandline.source import NotifierSpec
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -109,6 +110,41 @@ def test_mail_and_webhook_are_told_once_when_it_starts_and_once_when_it_ends(
         watch.look(minutes(number))
     assert [mail["subject"] for mail in mails][1:] == ["Strandline: shop: orders: over: held"]
     assert [post["alerts"][0]["ended"] for post in hook.posts] == [False, True]
+
+
+def test_a_table_that_is_held_stays_so_through_maintenance_and_nobody_is_told_that_it_is_over(
+    watcher, hold, order, hook
+):
+    watch = watcher(TO_HOOK)
+    hold()
+    watch.look(NOON)
+    order(Work.MAINTAIN, minutes(1))
+    watch.look(minutes(2))
+    assert [post["title"] for post in hook.posts] == ["Strandline: shop: orders: held"]
+
+
+def test_an_order_that_fails_is_no_alert(watcher, arrive, publish, order, hook):
+    watch = watcher(TO_HOOK)
+    arrive(ORDERS, 1)
+    publish()
+    order(Work.RECONCILE, minutes(1), orders={"error": "no such path: /x.csv"})
+    watch.look(minutes(2))
+    assert hook.posts == []
+
+
+def test_while_compaction_stands_still_an_order_does_not_say_that_something_is_published(
+    watcher, arrive, publish, order, zone, hook
+):
+    watch = watcher(TO_HOOK)
+    arrive(ORDERS, 1)
+    publish(zone.landed_at())
+    arrive(ORDERS, 1)
+    late = zone.landed_at() + timedelta(hours=3)
+    watch.look(late)
+    order(Work.MAINTAIN, late + timedelta(minutes=1))
+    watch.look(late + timedelta(minutes=2))
+    assert [post["title"] for post in hook.posts] == ["Strandline: shop: nothing is published"]
+    assert "(its last: run 1)" in hook.posts[0]["text"]
 
 
 def test_everything_that_is_new_at_once_is_one_message(watcher, arrive, publish, hook):

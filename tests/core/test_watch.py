@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from strandline.manifest import Work
 from strandline.segment import Gap
 from strandline.source import Tolerance
 from strandline.standing import Loss, Run, SourceStanding, TableStanding
@@ -19,8 +20,12 @@ def table(name="orders", **fields):
 
 
 def source(*tables, run_at=None, **fields):
-    runs = (Run(7, run_at, 5, 5, 0, 1.5, 0),) if run_at else ()
-    return SourceStanding("shop", Tolerance(HOUR), tables, runs, **fields)
+    runs = (run(7, run_at),) if run_at else ()
+    return SourceStanding("shop", Tolerance(HOUR), tables, **{"runs": runs, **fields})
+
+
+def run(number, planned_at, work=Work.COMPACT):
+    return Run(number, work, planned_at, 5, 5, 0, 1.5, 0)
 
 
 def told(*looks):
@@ -61,6 +66,14 @@ def test_where_no_run_has_come_since_one_alert_stands_for_all_tables():
     assert "t2, t3, t4 and 4 more" in alert.text
     assert "8h behind" in alert.text
     assert "compact__shop has published nothing since (its last: run 7)" in alert.text
+
+
+def test_an_order_is_no_sign_that_compaction_goes_on():
+    late = table(landed=5, since=NOON - 2 * HOUR)
+    runs = run(8, NOON - HOUR, Work.MAINTAIN), run(7, NOON - 3 * HOUR)
+    (alert,), _ = look(State(), source(late, runs=runs), NOON)
+    assert alert.condition.kind is Kind.COMPACTION
+    assert "(its last: run 7)" in alert.text
 
 
 def test_a_source_of_which_nothing_ever_ran_is_told():

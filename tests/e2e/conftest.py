@@ -83,7 +83,8 @@ class Shop:
         """Runs a manifest in this process and publishes it; returns the receipt of the table."""
         receipt = done(self.spark, read_manifest(path))
         write_text(path.replace("manifest.json", "receipt.json"), receipt.to_json())
-        compact_run.refuse(compact_run.publish(path).failed)
+        outcome = compact_run.publish(path)
+        compact_run.refuse(self.source.name, outcome.work, outcome.failed)
         return next((table for table in receipt.tables if table.table == "public.item"), None)
 
     def land(self):
