@@ -18,6 +18,7 @@ from airflow.configuration import conf
 from airflow.sdk import (
     DAG,
     AssetOrTimeSchedule,
+    TaskInstanceState,
     get_current_context,
     task,
 )
@@ -119,7 +120,14 @@ def _look(source: Source) -> None:
     def look() -> int:
         from strandline_airflow import watching
 
-        alerts = watching.Watcher(source).look(get_current_context()["dag_run"].run_after)
+        context = get_current_context()
+        ti = context["ti"]
+        before = ti.get_previous_ti()
+        alerts = watching.Watcher(source).look(
+            context["dag_run"].run_after,
+            failed_before=before is not None and before.state == TaskInstanceState.FAILED,
+            last_try=ti.try_number > ti.max_tries,
+        )
         return len(alerts)
 
     look()

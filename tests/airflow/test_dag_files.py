@@ -161,6 +161,11 @@ def test_compaction_waits_in_the_pool_of_its_source(source_path):
     assert compact.pool == pool_name(source_file.load(source_path)) == "strandline__shop"
 
 
+def test_only_what_a_change_waits_for_has_a_deadline(source_path):
+    dags = source_dags(source_path)
+    assert [dag.dag_id for dag in dags if dag.deadline] == ["land__shop", "compact__shop"]
+
+
 def test_a_terminal_error_is_not_retried_and_a_transient_one_is(source_path):
     policy = source_dags(source_path)[0].get_task("plan").retry_policy
     verdicts = {
