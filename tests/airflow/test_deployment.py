@@ -209,8 +209,9 @@ def test_the_operator_submits_to_the_master_that_the_worker_joins(source, monkey
     name = f"AIRFLOW_CONN_{source.spark_connection.upper()}"
     monkeypatch.setenv(name, AIRFLOW[name])
     operator = StrandlineSparkOperator(task_id="compact", source=source, app="compact.py")
-    assert operator._master() == SERVICES["spark-worker"]["command"][-1]  # noqa: SLF001
-    address = urlsplit(operator._master())  # noqa: SLF001
+    master = operators._master(operator._connection())  # noqa: SLF001
+    assert master == SERVICES["spark-worker"]["command"][-1]
+    address = urlsplit(master)
     master = SERVICES["spark-master"]
     assert address.hostname == master["hostname"]
     assert str(address.port) in master["command"]
