@@ -23,6 +23,7 @@ from airflow.sdk import (
     task,
 )
 from airflow.sdk.exceptions import AirflowException, AirflowSkipException
+from croniter import CroniterBadDateError, croniter
 
 from strandline import source as source_file
 from strandline.errors import SpecError, Terminal
@@ -85,8 +86,8 @@ def load(folder: Path) -> Loaded:
         try:
             source = source_file.load(path)
             dags.extend(_dags(source, path))
-        except SpecError as error:
-            refused.append(str(error))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is this file's alone
+            refused.append(source_file.refusal(path, error))
         else:
             sources.append(source)
     return Loaded(tuple(sources), tuple(dags), tuple(refused))
@@ -141,7 +142,8 @@ def _dags(source: Source, path: Path) -> tuple[DAG, ...]:
 
 
 def _check_cron(expression: str | None, where: str) -> None:
-    # Here, because Airflow would refuse the whole DAG file, and looks only at some schedules.
+    # Here, because Airflow would refuse the whole DAG file, and looks only at some schedules. One
+    # that never occurs it takes, and stumbles when it asks for the next run.
     timetable = cron(expression)
     if timetable is None:
         return
@@ -150,6 +152,12 @@ def _check_cron(expression: str | None, where: str) -> None:
     except AirflowException as error:
         raise SpecError(
             f"{where} must be a cron expression such as '*/5 * * * *', not {expression!r}: {error}"
+        ) from error
+    try:
+        croniter(timetable.expression, datetime.now(UTC)).get_next()
+    except CroniterBadDateError as error:
+        raise SpecError(
+            f"{where} never occurs: {expression!r}; write a day that its month has, or leave it out"
         ) from error
 
 
