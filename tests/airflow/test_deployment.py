@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from fnmatch import fnmatch
+from graphlib import TopologicalSorter
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -88,6 +89,18 @@ def test_who_waits_for_a_service_waits_for_what_it_can_reach():
     for other, condition in waits:
         ends = condition == "service_completed_successfully"
         assert ends == (other in ONE_SHOTS), other
+
+
+def test_compose_knows_of_what_ends_that_it_is_to_end():
+    # `up --wait` takes any other container that has ended for a failure (docker/compose#10596).
+    staying = SERVICES.keys() - ONE_SHOTS
+    assert ONE_SHOTS
+    assert {other for name in staying for other in SERVICES[name].get("depends_on", {})} > ONE_SHOTS
+
+
+def test_no_service_waits_for_itself():
+    graph = {name: set(service.get("depends_on", {})) for name, service in SERVICES.items()}
+    assert set(TopologicalSorter(graph).static_order()) == SERVICES.keys()
 
 
 def test_no_port_is_open_to_others():
