@@ -218,8 +218,11 @@ def _require_java() -> None:
 
 
 def _own_spark() -> dict[str, str]:
-    """The Spark of the environment that runs Airflow, where it has one (pip's pyspark)."""
+    """The Spark of the environment that runs Airflow, where it has one (pip's pyspark).
+
+    Nothing where somebody has named another one.
+    """
     submit = Path(sys.executable).with_name("spark-submit")
-    if not submit.is_file():
+    if os.environ.get(SUBMIT_VARIABLE) or not submit.is_file():
         return {}
     return {SUBMIT_VARIABLE: str(submit), "PYSPARK_PYTHON": sys.executable}

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import tomllib
 from fnmatch import fnmatch
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 import yaml
 from airflow.configuration import conf
 from cryptography.fernet import Fernet
+from packaging.requirements import Requirement
 from strandline_airflow import operators
 from strandline_airflow.operators import StrandlineSparkOperator
 
@@ -274,6 +276,27 @@ def test_the_versions_are_those_of_the_lock_and_of_the_setup():
     assert java[0][1] in re.search(r"^ +([\d |]+)\) printf", setup, re.MULTILINE)[1].split(" | ")
     assert f"ARG DELTA_PACKAGE={operators.DELTA_PACKAGE}\n" in airflow
     assert f'DELTA_PACKAGE="{operators.DELTA_PACKAGE}"\n' in setup
+
+
+def bounds(lines):
+    """By package the versions that a list of requirements begins or ends with."""
+    found = map(Requirement, lines)
+    return {each.name: {(c.operator[0], c.version) for c in each.specifier} for each in found}
+
+
+def test_the_extra_for_an_airflow_that_is_there_has_the_bounds_of_the_project():
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    extra = project["optional-dependencies"]["airflow"]
+    lines = (PROJECT / "requirements.in").read_text().splitlines()
+    stated = bounds(text for line in lines if (text := line.partition("#")[0].strip()))
+    for name, given in bounds(extra).items():
+        exact = {("=", version) for _, version in given}
+        assert given == stated[name] or exact == stated[name], name
+    wanted = [Requirement(text) for text in extra]
+    assert all(each.specifier.contains(LOCKED[each.name]) for each in wanted)
+    page = (PROJECT / "docs" / "airflow.md").read_text()
+    names = {each.name for each in wanted if not each.name.startswith("apache-airflow")}
+    assert {name for name in names if f"`{name}`" not in page} == set()
 
 
 @pytest.mark.parametrize("image", ["airflow", "spark"])

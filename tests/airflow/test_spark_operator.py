@@ -192,6 +192,13 @@ def connect(monkeypatch, **fields):
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", text)
 
 
+@pytest.mark.usefixtures("airflow_database")
+def test_the_spark_submit_that_the_environment_names_is_taken(operator, monkeypatch, tmp_path):
+    monkeypatch.setenv("STRANDLINE_SPARK_SUBMIT", script(tmp_path, f"touch {tmp_path}/taken"))
+    operator.execute({})
+    assert (tmp_path / "taken").exists()
+
+
 def submit(operator, folder, text):
     """Runs the operator, with a script in the place of Spark; what the script printed."""
     printed = folder / "printed"
