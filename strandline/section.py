@@ -1,11 +1,18 @@
-"""One table of a TOML document, read key by key: what nobody asked for is refused."""
+"""One table of a TOML document, read key by key: what nobody asked for is refused.
 
+Errors repeat a value where that helps. They never do with one that stands where a table should be,
+or inside of one: it may be a secret.
+"""
+
+import re
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
 from strandline.errors import SpecError
+
+_PLAIN = re.compile(r"[\w.$-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +32,8 @@ class Section:
             raise SpecError(f"{self.path}: {self.title}: '{key}' is missing ({article(kind)})")
         if value is not None and (not _is(value, kind)):
             raise SpecError(
-                f"{self.path}: {self.title}: '{key}' must be {article(kind)}, not {value!r}"
+                f"{self.path}: {self.title}: '{key}' must be {article(kind)}, not "
+                f"{_what(value) if kind is dict or isinstance(value, dict | list) else repr(value)}"
             )
         return value
 
@@ -42,7 +50,7 @@ class Section:
         for value in values:
             if not isinstance(value, str):
                 raise SpecError(
-                    f"{self.path}: {self.title}: '{key}' must hold strings only, not {value!r}"
+                    f"{self.path}: {self.title}: '{key}' must hold strings only, not {_what(value)}"
                 )
         return tuple(values)
 
@@ -51,8 +59,10 @@ class Section:
         values: dict[str, Any] = self.take(key, dict, {})
         for name, value in values.items():
             if not isinstance(value, str):
+                dots = "; put a name with dots in quotes" if isinstance(value, dict) else ""
                 raise SpecError(
-                    f"{self.path}: {self.title}: '{key}.{name}' must be a string, not {value!r}"
+                    f"{self.path}: {self.title}: '{key}.{name}' must be a string, not "
+                    f"{_what(value)}{dots}"
                 )
         return dict(values)
 
@@ -61,12 +71,14 @@ class Section:
         return Section(self.path, f"[{key}]", self.take(key, dict, {}))
 
     def sections(self, key: str, named: str) -> "list[Section]":
-        """The `[[key]]` sections, each titled by its value of `named`."""
+        """The `[[key]]` sections, each titled by its value of `named` where that is a name."""
         found = []
         for number, values in enumerate(self.take(key, list, []), 1):
             if not isinstance(values, dict):
                 raise SpecError(f"{self.path}: write each {key} as a [[{key}]] section")
-            found.append(Section(self.path, f"[[{key}]] {values.get(named, number)}", values))
+            name = str(values.get(named, number))
+            title = f"[[{key}]] {name if _PLAIN.fullmatch(name) else number}"
+            found.append(Section(self.path, title, values))
         return found
 
     def finish(self) -> None:
@@ -83,6 +95,11 @@ def _is(value: object, kind: type) -> bool:
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
+def _what(value: object) -> str:
+    """What a value is, without the value."""
+    return article(type(value))
+
+
 def article(kind: type) -> str:
     """The type in words."""
     return {
@@ -91,5 +108,8 @@ def article(kind: type) -> str:
         list: "a list",
         dict: "a table",
         bool: "true or false",
+        float: "a number",
+        date: "a date",
+        time: "a time",
         datetime: "a date and time with its offset from UTC",
     }[kind]

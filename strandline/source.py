@@ -24,6 +24,7 @@ from strandline.section import Section
 LAKE_VARIABLE = "STRANDLINE_LAKE"
 FRESHNESS = "2h"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_LONGEST = 100  # letters of a name, which is a tag in Airflow too
 _CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 _TABLE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
 
@@ -137,16 +138,29 @@ def load(path: Path, environ: Mapping[str, str] = os.environ) -> Source:
     return parse(text, path, environ)
 
 
+def refusal(path: Path, error: Exception) -> str:
+    """The line that says what is wrong with a file, also where nobody foresaw it."""
+    known = isinstance(error, SpecError)
+    return str(error) if known else f"{path}: {type(error).__name__}: {error}"
+
+
 def parse(text: str, path: Path, environ: Mapping[str, str] = os.environ) -> Source:
     """The source of a file's text; errors name the path, the source has its name."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SpecError(f"{path}: not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise SpecError(f"{path}: not valid TOML: nested too deeply") from error
     if not _NAME.fullmatch(path.stem):
         raise SpecError(
             f"{path}: the file's name is the source's name and goes into DAG ids: "
             "letters, digits, '_' and '-' only, a letter first"
+        )
+    if len(path.stem) > _LONGEST:
+        raise SpecError(
+            f"{path}: the file's name is the source's name, which must be of {_LONGEST} letters "
+            f"at most, not {len(path.stem)}"
         )
     return _Document(path, document).source(environ)
 
@@ -184,7 +198,7 @@ class _Document:
             name=self.path.stem,
             connector=connector,
             lake=lake.rstrip("/"),
-            topic_prefix=kafka.take("topic_prefix", str, required=True),
+            topic_prefix=self._topic_prefix(kafka),
             kafka_connection=kafka.take("connection", str, "kafka_default"),
             control_topics=kafka.strings("control_topics"),
             land_schedule=schedule.take("land", str),
@@ -203,6 +217,15 @@ class _Document:
         for section in (top, kafka, schedule, landing, spark):
             section.finish()
         return source
+
+    def _topic_prefix(self, kafka: Section) -> str:
+        prefix: str = kafka.take("topic_prefix", str, required=True)
+        if not prefix.strip():
+            raise SpecError(
+                f"{self.path}: {kafka.title}: 'topic_prefix' is empty: write the connector's "
+                "topic.prefix"
+            )
+        return prefix
 
     def _epochs(self, top: Section) -> tuple[Epoch, ...]:
         epochs = []
@@ -238,10 +261,10 @@ class _Document:
             arguments = section.take("arguments", dict, {})
             section.finish()
             if not _CLASS.fullmatch(path):
+                # Without what stands there, as it may be the address of a webhook.
                 raise SpecError(
                     f"{self.path}: {section.title}: 'class' must be the import path of an Airflow "
-                    f"notifier, such as airflow.providers.smtp.notifications.smtp.SmtpNotifier, "
-                    f"not {path!r}"
+                    f"notifier, such as airflow.providers.smtp.notifications.smtp.SmtpNotifier"
                 )
             found.append(NotifierSpec(path, MappingProxyType(arguments)))
         return tuple(found)

@@ -18,10 +18,12 @@ from airflow.configuration import conf
 from airflow.sdk import (
     DAG,
     AssetOrTimeSchedule,
+    TaskInstanceState,
     get_current_context,
     task,
 )
 from airflow.sdk.exceptions import AirflowException, AirflowSkipException
+from croniter import CroniterBadDateError, croniter
 
 from strandline import source as source_file
 from strandline.errors import SpecError, Terminal
@@ -84,8 +86,8 @@ def load(folder: Path) -> Loaded:
         try:
             source = source_file.load(path)
             dags.extend(_dags(source, path))
-        except SpecError as error:
-            refused.append(str(error))
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is this file's alone
+            refused.append(source_file.refusal(path, error))
         else:
             sources.append(source)
     return Loaded(tuple(sources), tuple(dags), tuple(refused))
@@ -119,7 +121,14 @@ def _look(source: Source) -> None:
     def look() -> int:
         from strandline_airflow import watching
 
-        alerts = watching.Watcher(source).look(get_current_context()["dag_run"].run_after)
+        context = get_current_context()
+        ti = context["ti"]
+        before = ti.get_previous_ti()
+        alerts = watching.Watcher(source).look(
+            context["dag_run"].run_after,
+            failed_before=before is not None and before.state == TaskInstanceState.FAILED,
+            last_try=ti.try_number > ti.max_tries,
+        )
         return len(alerts)
 
     look()
@@ -133,7 +142,8 @@ def _dags(source: Source, path: Path) -> tuple[DAG, ...]:
 
 
 def _check_cron(expression: str | None, where: str) -> None:
-    # Here, because Airflow would refuse the whole DAG file, and looks only at some schedules.
+    # Here, because Airflow would refuse the whole DAG file, and looks only at some schedules. One
+    # that never occurs it takes, and stumbles when it asks for the next run.
     timetable = cron(expression)
     if timetable is None:
         return
@@ -142,6 +152,12 @@ def _check_cron(expression: str | None, where: str) -> None:
     except AirflowException as error:
         raise SpecError(
             f"{where} must be a cron expression such as '*/5 * * * *', not {expression!r}: {error}"
+        ) from error
+    try:
+        croniter(timetable.expression, datetime.now(UTC)).get_next()
+    except CroniterBadDateError as error:
+        raise SpecError(
+            f"{where} never occurs: {expression!r}; write a day that its month has, or leave it out"
         ) from error
 
 

@@ -13,6 +13,7 @@ from airflow.sdk import AsyncCallback, DeadlineAlert, DeadlineReference
 from airflow.sdk.definitions.deadline import BaseDeadlineReference, deadline_reference
 
 from strandline import duration
+from strandline.errors import Transient
 from strandline.source import Source
 
 
@@ -45,14 +46,18 @@ def of(source: Source, path: Path, dag_id: str) -> DeadlineAlert:
 
 
 async def missed(source: str, dag_id: str, context: Mapping[str, Any] | None = None) -> None:
-    """Tells the notifiers of the source (a file) that a run of the DAG is not through in time."""
+    """Tells the notifiers of the source (a file) that a run of the DAG is not through in time.
+
+    Raises `Transient` where not everybody could be told. Airflow logs it and does not try again.
+    """
     from strandline import source as source_file  # noqa: PLC0415 - not while DAGs are parsed
     from strandline_airflow import notifiers  # noqa: PLC0415
 
     spec = source_file.load(Path(source))
     message = _message(spec, dag_id, context or {})
-    for notifier in notifiers.configured(spec):
-        await notifiers.send_from_trigger(notifier, message)
+    failed = await notifiers.send_to_all_from_trigger(notifiers.configured(spec), message)
+    if failed:
+        raise Transient(f"not everybody was told: {'; '.join(map(str, failed))}")
 
 
 def _message(source: Source, dag_id: str, context: Mapping[str, Any]) -> Any:

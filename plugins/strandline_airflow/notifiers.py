@@ -4,14 +4,18 @@ The templates of a notifier know the message as `strandline` (`{{ strandline.tit
 `html`, `url`, `alerts`): its own fields are in their context too, and win. Its parameters that are
 plainly meant for a message are filled in where nobody gave them, so `to = "ops@example.com"` is all
 that a mail needs.
+
+What a notifier raises is never handed on, neither its text nor as a cause: addresses and headers
+may be secrets.
 """
 
 import asyncio
 import hashlib
 import inspect
 import json
+import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
@@ -24,8 +28,11 @@ from airflow.sdk.module_loading import import_string
 from strandline.errors import StrandlineError, Terminal, Transient
 from strandline.source import NotifierSpec, Source
 
+log = logging.getLogger(__name__)
+
 NOTIFIERS_VARIABLE = "STRANDLINE_NOTIFIERS"
 PATIENCE_SECONDS = 10.0
+_UNNAMED = ("self", "args", "kwargs")
 _POSTED = ("title", "text", "url", "alerts")
 
 # Parameters of notifiers (SMTP, Slack, Apprise, Teams …) that hold what is to be said.
@@ -94,41 +101,84 @@ def send(spec: NotifierSpec, message: Message) -> None:
     """Tells it. Raises `Terminal` where the notifier cannot be made, `Transient` where it fails."""
     notifier = _made(spec)
     try:
-        notifier(message.context())
+        notifier.notify(_rendered(notifier, message))
     except StrandlineError:
         raise
-    except Exception as error:
-        raise _failed(spec, error) from error
+    except Exception as error:  # noqa: BLE001 - whatever it is, it may hold a secret
+        raise _failed(spec, error) from None
 
 
 async def send_from_trigger(spec: NotifierSpec, message: Message) -> None:
     """Tells it from the triggerer, where nothing may block."""
     notifier = _made(spec)
-    context: Any = message.context()
     try:
         if type(notifier).async_notify is BaseNotifier.async_notify:
-            await asyncio.to_thread(notifier, context)
+            await asyncio.to_thread(notifier.notify, _rendered(notifier, message))
         else:
-            notifier.context = context
-            await notifier
+            await notifier.async_notify(_rendered(notifier, message))
     except StrandlineError:
         raise
-    except Exception as error:
-        raise _failed(spec, error) from error
+    except Exception as error:  # noqa: BLE001 - see `send`
+        raise _failed(spec, error) from None
+
+
+def send_to_all(specs: Sequence[NotifierSpec], message: Message) -> list[StrandlineError]:
+    """Tells each, whatever becomes of the others; what went wrong, which is logged as well."""
+    failed = []
+    for spec in specs:
+        try:
+            send(spec, message)
+        except StrandlineError as error:
+            failed.append(error)
+    _log(specs, message, failed)
+    return failed
+
+
+async def send_to_all_from_trigger(
+    specs: Sequence[NotifierSpec], message: Message
+) -> list[StrandlineError]:
+    """Tells each from the triggerer, as `send_to_all` does elsewhere."""
+    failed = []
+    for spec in specs:
+        try:
+            await send_from_trigger(spec, message)
+        except StrandlineError as error:
+            failed.append(error)
+    _log(specs, message, failed)
+    return failed
+
+
+def _log(
+    specs: Sequence[NotifierSpec], message: Message, failed: Iterable[StrandlineError]
+) -> None:
+    if not specs:
+        log.warning("No notifier is named for it: %s: %s", message.title, message.text)
+    for error in failed:
+        log.error("Not told: %s: %s", message.title, error)
+
+
+def _rendered(notifier: BaseNotifier, message: Message) -> Any:
+    """The context of a notifier, whose own fields are filled in from it.
+
+    What `BaseNotifier` does when it is called. But that logs the text of what goes wrong.
+    """
+    own = {name: getattr(notifier, name) for name in notifier.template_fields}
+    context: Any = {**message.context(), **own}
+    notifier.render_template_fields(context)
+    return context
 
 
 def _failed(spec: NotifierSpec, error: Exception) -> Transient:
-    # Not the error's text: addresses may hold secrets.
     return Transient(
-        f"notifier {spec.path} failed with {type(error).__name__}: see what it logged above, and "
-        "its connection"
+        f"notifier {spec.path} failed with {type(error).__name__}: check its connection, and that "
+        "this process may reach what it names"
     )
 
 
 def _made(spec: NotifierSpec) -> BaseNotifier:
     try:
         kind = import_string(spec.path)
-    except ImportError as error:
+    except Exception as error:  # what a module does when it is imported is its own affair
         raise Terminal(
             f"notifier {spec.path} cannot be imported ({error}): install its provider where "
             "Airflow's workers and triggerer run, or correct 'class'"
@@ -139,8 +189,12 @@ def _made(spec: NotifierSpec) -> BaseNotifier:
     filled = {name: text for name, text in _FILLED.items() if name in known}
     try:
         return kind(**{**filled, **spec.arguments})
-    except (TypeError, ValueError) as error:
-        raise Terminal(f"notifier {spec.path} refuses its 'arguments': {error}") from error
+    except Exception as error:  # noqa: BLE001 - see `send`
+        names = ", ".join(spec.arguments) or "none"
+        raise Terminal(
+            f"notifier {spec.path} refuses its 'arguments' ({names}) with {type(error).__name__}; "
+            f"it takes {', '.join(name for name in known if name not in _UNNAMED)}"
+        ) from None
 
 
 class WebhookNotifier(BaseNotifier):
@@ -166,7 +220,7 @@ class WebhookNotifier(BaseNotifier):
             with httpx.Client(timeout=PATIENCE_SECONDS) as client:
                 answer = client.post(**self._request(connection, context))
         except (AirflowNotFoundException, httpx.HTTPError) as error:
-            raise self._refused(error) from error
+            raise self._refused(error) from None
         self._check(answer.status_code)
 
     async def async_notify(self, context: Any) -> None:
@@ -178,7 +232,7 @@ class WebhookNotifier(BaseNotifier):
             async with httpx.AsyncClient(timeout=PATIENCE_SECONDS) as client:
                 answer = await client.post(**self._request(connection, context))
         except (AirflowNotFoundException, httpx.HTTPError) as error:
-            raise self._refused(error) from error
+            raise self._refused(error) from None
         self._check(answer.status_code)
 
     def _request(self, connection: Connection, context: Mapping[str, Any]) -> dict[str, Any]:

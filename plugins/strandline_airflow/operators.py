@@ -1,22 +1,26 @@
 """The operator that runs a Spark application of this project."""
 
 import os
+import re
 import shutil
+import socket
 import sys
 import tempfile
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-from airflow.sdk import BaseHook, Context
-from airflow.sdk.exceptions import AirflowNotFoundException
+from airflow.sdk import BaseHook, Connection, Context
+from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 
-from strandline.errors import Terminal
+from strandline.errors import Terminal, Transient
 from strandline.source import Source
 
 HOME_VARIABLE = "STRANDLINE_HOME"
+SUBMIT_VARIABLE = "STRANDLINE_SPARK_SUBMIT"  # as bin/spark-submit knows it
 DELTA_PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
 
 _CONF = {
@@ -39,6 +43,10 @@ _CONF = {
 }
 _LOCAL_CONF = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 
+_PATIENCE = 5.0  # seconds for a master to take a connection
+_CODE = re.compile(r"(?:Error|exit) code is: (-?[1-9]\d*)")
+_NO_COMMAND = "127"  # what a shell ends with where there is no such program
+
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the first time that a zip file can hold
 
 
@@ -47,7 +55,8 @@ class StrandlineSparkOperator(SparkSubmitOperator):
 
     The source's `[spark] conf` overrides the defaults. Raises `Terminal` before anything starts
     where the worker has no Java, or where the Spark connection is missing or names no master: the
-    provider alone would submit to YARN then.
+    provider alone would submit to YARN then. Raises `Transient` where no standalone master answers,
+    and where `spark-submit` fails: in one line, without its arguments, which may hold secrets.
     """
 
     def __init__(self, *, source: Source, app: str, **kwargs: Any) -> None:
@@ -58,37 +67,46 @@ class StrandlineSparkOperator(SparkSubmitOperator):
             packages=_packages(source),
             conf={**_CONF, **source.spark_conf},
             spark_binary=str(Path(__file__).with_name("bin") / "spark-submit"),
+            # A retry starts anew: to go on with the driver in the cluster the provider would want
+            # YARN's REST interface, and without it refuses that deploy mode.
+            durable=False,
             **kwargs,
         )
 
     def execute(self, context: Context) -> None:
         """Submits the application and waits for its end."""
-        master = self._master()
+        connection = self._connection()
+        master = _master(connection)
         _require_java()
+        if master.startswith("spark://"):
+            _require_answer(master, self._conn_id)
         if master.startswith("local"):
             # Set late, because only the worker that runs the task knows its connection and Python.
             self.conf = {**_LOCAL_CONF, **self.conf}
             self.env_vars = {**_own_spark(), **(self.env_vars or {})}
         with tempfile.TemporaryDirectory(prefix="strandline-") as folder:
             self.py_files = str(pack(Path(folder) / "strandline.zip"))
-            super().execute(context)
+            try:
+                super().execute(context)
+            except AirflowException as error:
+                raise Transient(_why(error, connection)) from None
 
-    def _master(self) -> str:
-        """The master as the connection names it."""
+    def _connection(self) -> Connection:
+        """The connection of type spark."""
         remedy = (
             f"create it: airflow connections add {self._conn_id} --conn-type spark --conn-host "
             f"'local[*]' (or yarn, k8s://…, spark://…), or set the variable "
             f"AIRFLOW_CONN_{self._conn_id.upper()} to a JSON document with conn_type and host"
         )
         try:
-            host = BaseHook.get_connection(self._conn_id).host or ""
+            connection = BaseHook.get_connection(self._conn_id)
         except AirflowNotFoundException as error:
             raise Terminal(
                 f"Airflow connection '{self._conn_id}' is missing or not readable; {remedy}"
             ) from error
-        if not host:
+        if not connection.host:
             raise Terminal(f"Airflow connection '{self._conn_id}' has no host; {remedy}")
-        return host
+        return connection
 
 
 def home() -> Path | None:
@@ -131,6 +149,59 @@ def _sources(root: Path) -> Iterable[Path]:
     return sorted(file for package in packages for file in package.rglob("*.py"))
 
 
+def _master(connection: Connection) -> str:
+    """The master as the provider makes it of a connection, which may come from a form or a URI."""
+    host, port = connection.host or "", connection.port
+    if connection.conn_type != "spark" or (port and "://" not in host):
+        host = f"{connection.conn_type}://{host}"
+    return f"{host}:{port}" if port else host
+
+
+def _require_answer(master: str, conn_id: str) -> None:
+    """Spark itself asks for minutes, and says of it what nobody understands."""
+    silent = []
+    for address in master.removeprefix("spark://").split(","):
+        try:
+            where = urlsplit(f"//{address}")
+            host, port = where.hostname, where.port
+        except ValueError:
+            host = port = None
+        if not host or not port:
+            raise Terminal(
+                f"Airflow connection '{conn_id}': '{master}' is no address of a Spark master: "
+                "write spark://HOST:PORT, and further masters after a comma"
+            )
+        try:
+            socket.create_connection((host, port), _PATIENCE).close()
+        except OSError as error:
+            silent.append(error.strerror or str(error))
+        else:
+            return
+    raise Transient(
+        f"Spark master {master} of Airflow connection '{conn_id}' does not answer: "
+        f"{', '.join(dict.fromkeys(silent))}; start it, or mend the connection"
+    )
+
+
+def _why(error: AirflowException, connection: Connection) -> str:
+    """What became of `spark-submit`. The provider's text has all its arguments in it."""
+    code = _CODE.search(str(error))
+    if code is None:
+        return next(iter(str(error).splitlines()), type(error).__name__)
+    if code[1] == _NO_COMMAND:
+        return (
+            "there is no spark-submit: install pyspark on this worker, or set "
+            f"{SUBMIT_VARIABLE} to the path of one"
+        )
+    away = connection.extra_dejson.get("deploy-mode") == "cluster"
+    where = (
+        "is in the cluster (deploy mode cluster), what spark-submit said stands above"
+        if away
+        else "stands above, in this task's log"
+    )
+    return f"spark-submit ended with exit code {code[1]}: the driver's log {where}"
+
+
 def _require_java() -> None:
     java_home = os.environ.get("JAVA_HOME")
     if java_home:
@@ -147,8 +218,11 @@ def _require_java() -> None:
 
 
 def _own_spark() -> dict[str, str]:
-    """The Spark of the environment that runs Airflow, where it has one (pip's pyspark)."""
+    """The Spark of the environment that runs Airflow, where it has one (pip's pyspark).
+
+    Nothing where somebody has named another one.
+    """
     submit = Path(sys.executable).with_name("spark-submit")
-    if not submit.is_file():
+    if os.environ.get(SUBMIT_VARIABLE) or not submit.is_file():
         return {}
-    return {"STRANDLINE_SPARK_SUBMIT": str(submit), "PYSPARK_PYTHON": sys.executable}
+    return {SUBMIT_VARIABLE: str(submit), "PYSPARK_PYTHON": sys.executable}

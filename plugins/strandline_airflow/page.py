@@ -71,15 +71,18 @@ app = FastAPI(
 # ---------------------------------------------------- what a request is about
 
 
-def _sources() -> tuple[dict[str, Source], list[str]]:
-    """The sources by name, and a line for each file that is not right."""
+def _sources(user: Any) -> tuple[dict[str, Source], dict[str, str]]:
+    """The sources that a user may see, by name, and by name what is wrong with files of others."""
     found: dict[str, Source] = {}
-    refused: list[str] = []
+    refused: dict[str, str] = {}
     for path in sorted(folder_of_sources().glob("*.toml")):
+        # Of a file that is not right there need be no DAG. Whoever may read it would see it.
+        if not _may_read(user, path.stem):
+            continue
         try:
             found[path.stem] = source_file.load(path)
-        except SpecError as error:
-            refused.append(str(error))
+        except Exception as error:  # noqa: BLE001 - as the DAG files have it
+            refused[path.stem] = source_file.refusal(path, error)
     return found, refused
 
 
@@ -90,13 +93,11 @@ def _may_read(user: Any, source: str) -> bool:
 
 def _named(user: GetUserDep, source: Annotated[str, Query()]) -> Source:
     """The source that a request names. What a user may not see is not there for him."""
-    sources, refused = _sources()
-    own = {name: each for name, each in sources.items() if _may_read(user, name)}
+    own, refused = _sources(user)
     if source in own:
         return own[source]
-    wrong = next((line for line in refused if f"/{source}.toml:" in line), None)
     there = ", ".join(own) or "none that you may see"
-    raise NoSuchThing(wrong or f"there is no source '{source}'; there are: {there}")
+    raise NoSuchThing(refused.get(source) or f"there is no source '{source}'; there are: {there}")
 
 
 NamedSource = Annotated[Source, Depends(_named)]
@@ -117,11 +118,10 @@ def _table(standing: SourceStanding, name: str) -> TableStanding:
 @app.get("/")
 def overview(user: GetUserDep) -> Response:
     """Every source with its tables, those in trouble first."""
-    sources, refused = _sources()
-    own = [source for name, source in sources.items() if _may_read(user, name)]
+    own, refused = _sources(user)
     now = _now()
-    chapters = [_chapter(source, now) for source in own]
-    return _shown("overview", chapters=chapters, refused=refused, now=now)
+    chapters = [_chapter(source, now) for source in own.values()]
+    return _shown("overview", chapters=chapters, refused=refused.values(), now=now)
 
 
 @app.get("/source")

@@ -5,17 +5,30 @@ start and again when a source was added; running it again changes nothing.
 """
 
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from airflow.models.pool import Pool
 
+from strandline.source import Source
 from strandline_airflow.dag import folder_of_sources, load
 from strandline_airflow.pipeline import pool_name
 
 
-def create(folder: Path) -> list[str]:
-    """Creates the pools of all valid sources of the folder; returns their names."""
-    names = [pool_name(source) for source in load(folder).sources]
+def main(arguments: Sequence[str]) -> int:
+    """Makes the pools of all valid sources and tells them; 1 where a source file is not right."""
+    folder = Path(arguments[0]) if arguments else folder_of_sources()
+    loaded = load(folder)
+    sys.stdout.write("".join(f"pool {pool}\n" for pool in create(loaded.sources)))
+    if not loaded.sources and not loaded.refused:
+        sys.stderr.write(f"{folder}: no source file, so there is no pool to make\n")
+    sys.stderr.write("".join(f"{line}\n" for line in loaded.refused))
+    return 1 if loaded.refused else 0
+
+
+def create(sources: Iterable[Source]) -> list[str]:
+    """Creates the pools of the sources; returns their names."""
+    names = [pool_name(source) for source in sources]
     for pool in names:
         Pool.create_or_update_pool(
             pool,
@@ -27,5 +40,4 @@ def create(folder: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    found = create(Path(sys.argv[1]) if len(sys.argv) > 1 else folder_of_sources())
-    sys.stdout.write("".join(f"pool {pool}\n" for pool in found))
+    sys.exit(main(sys.argv[1:]))

@@ -3,6 +3,9 @@
 The state lies in a Delta table of the source that has one row. Whoever looks commits first, under a
 claim, and tells then: of two watchers at once one tells, and what could not be told is kept for the
 next look. Only a process that dies between telling and striking off tells twice.
+
+Where the lake cannot be used there is no state either. Then the notifiers are told of that alone,
+at once and again in the first look of each hour; that it is over is not told.
 """
 
 import json
@@ -21,8 +24,15 @@ from strandline.source import NotifierSpec, Source
 from strandline.standing import SourceStanding
 from strandline.watch import Alert, State, look
 from strandline_airflow import catalogue
-from strandline_airflow.ledger import Claim, Ledger
-from strandline_airflow.notifiers import Message, address, configured, identity, send
+from strandline_airflow.ledger import Claim, Ledger, Superseded
+from strandline_airflow.notifiers import (
+    Message,
+    address,
+    configured,
+    identity,
+    send,
+    send_to_all,
+)
 from strandline_airflow.site import PREFIX
 
 log = logging.getLogger(__name__)
@@ -36,6 +46,7 @@ WATCH = pa.schema(
 )
 KEPT = timedelta(days=1)  # what nobody would take for so long is told to nobody
 _ID = "watch"
+_REMINDING = 5  # the minutes of an hour in which its first look falls
 _TIDY = 100  # commits, after which the files of old states go
 
 
@@ -73,20 +84,41 @@ class Watcher:
             lake.watch, WATCH, configuration=(("delta.checkpointInterval", "50"),)
         )
 
-    def look(self, instant: datetime) -> tuple[Alert, ...]:
+    def look(
+        self, instant: datetime, *, failed_before: bool = False, last_try: bool = True
+    ) -> tuple[Alert, ...]:
         """Tells what has started and ended; returns it.
 
         Raises `Transient` or `Terminal` where somebody could not be told; it is kept for the next
-        look.
+        look. Where nobody can look, or keep what was seen, that is told, unless the look before has
+        failed as well or another try may do better; then raises what went wrong.
         """
         specs = configured(self._source)
+        try:
+            alerts, after = self._seen(specs, instant)
+        except Superseded:
+            raise
+        except Exception as error:
+            final = last_try or isinstance(error, Terminal)
+            if final and (not failed_before or instant.minute < _REMINDING):
+                send_to_all(specs, _unwatched(self._source.name, error, instant))
+            raise
+        self._deliver(after, specs)
+        return alerts
+
+    def _seen(
+        self, specs: Iterable[NotifierSpec], instant: datetime
+    ) -> tuple[tuple[Alert, ...], Memory]:
+        """What is new, and the memory that has it."""
         standing = catalogue.standing(self._source, ask_kafka=True)
         before = self._remembered()
         alerts, state = look(before.state, standing, instant)
         _log(self._source.name, standing, alerts)
         letters = _letters(self._source, alerts, specs, instant)
         waiting = (*_not_too_old(before.outbox, instant), *letters)
-        after = self._keep(before, replace(before, state=state, outbox=waiting))
+        return alerts, self._keep(before, replace(before, state=state, outbox=waiting))
+
+    def _deliver(self, after: Memory, specs: Iterable[NotifierSpec]) -> None:
         left = tuple(_undelivered(after.outbox, specs))
         outbox = tuple(letter for letter, _ in left)
         self._keep(after, replace(after, outbox=outbox))
@@ -94,7 +126,6 @@ class Watcher:
             terminal = all(isinstance(error, Terminal) for _, error in left)
             why = "; ".join(sorted({str(error) for _, error in left}))
             raise (Terminal if terminal else Transient)(f"not everybody was told: {why}")
-        return alerts
 
     def _remembered(self) -> Memory:
         table = self._ledger.ensure()
@@ -153,6 +184,26 @@ def _message(source: str, alerts: list[Alert]) -> Message:
         url=pages[0] if len(alerts) == 1 else page_of(source),
         alerts=tuple(_plainly(alert, page) for alert, page in zip(alerts, pages, strict=True)),
     )
+
+
+def _unwatched(source: str, error: Exception, instant: datetime) -> Message:
+    """That nobody knows how the source stands."""
+    # The text of an error that is not ours may be long, and hold anything.
+    unforeseen = f"{type(error).__name__}: the log of watch__freshness has the rest"
+    cause = str(error) if isinstance(error, StrandlineError) else unforeseen
+    page = page_of(source)
+    return Message(
+        title=f"Strandline: {source}: cannot be watched",
+        text=f"{cause}\nNothing else is told of {source} until this is mended. It is told again "
+        f"once an hour, and not when it is over.\n{page}",
+        url=page,
+        alerts=(
+            {
+                "source": source, "table": None, "kind": "unwatched", "ended": False,
+                "since": instant.isoformat(), "behind_seconds": None, "cause": cause, "url": page,
+            },
+        ),
+    )  # fmt: skip
 
 
 def _plainly(alert: Alert, page: str) -> dict[str, Any]:

@@ -115,6 +115,43 @@ def test_a_schedule_that_is_no_cron_expression_is_refused_with_its_file(folder, 
     assert "not 'now and then'" in error
 
 
+@pytest.mark.parametrize("never", ["0 0 30 2 *", "0 0 31 11 *"])
+def test_a_schedule_that_never_occurs_is_refused(folder, never):
+    add(folder, "odd", f'{(folder / "shop.toml").read_text()}[schedule]\nland = "{never}"\n')
+    found = bag()
+    assert sorted(found.dags) == DAGS_OF_SHOP
+    (error,) = found.import_errors.values()
+    assert f"{folder}/odd.toml: [schedule]: 'land' never occurs: '{never}'" in error
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("n" * 101, None, "must be of 100 letters at most"),
+        ("deep", f"x = {'[' * 5_000}{']' * 5_000}", "deep.toml: not valid TOML: nested too deeply"),
+    ],
+)
+def test_a_source_file_that_breaks_what_reads_it_disturbs_no_other(folder, name, text, said):
+    add(folder, name, text or (folder / "shop.toml").read_text())
+    found = bag()
+    assert sorted(found.dags) == DAGS_OF_SHOP
+    (error,) = found.import_errors.values()
+    assert said in error
+
+
+def test_what_nobody_foresaw_of_a_source_file_is_a_line_of_its_own(folder, monkeypatch):
+    add(folder, "odd", (folder / "shop.toml").read_text())
+    real = source_file.load
+
+    def load_badly(path):
+        return {}["column"] if path.stem == "odd" else real(path)
+
+    monkeypatch.setattr(source_file, "load", load_badly)
+    loaded = load(folder)
+    assert [source.name for source in loaded.sources] == ["shop"]
+    assert loaded.refused == (f"{folder}/odd.toml: KeyError: 'column'",)
+
+
 def test_a_folder_that_is_not_there_is_an_import_error(monkeypatch, tmp_path):
     monkeypatch.setenv("STRANDLINE_SOURCES", str(tmp_path / "nowhere"))
     (text,) = bag().import_errors.values()
@@ -159,6 +196,11 @@ def test_a_source_file_that_is_not_right_says_so(source_path):
 def test_compaction_waits_in_the_pool_of_its_source(source_path):
     compact = source_dags(source_path)[1].get_task("compact")
     assert compact.pool == pool_name(source_file.load(source_path)) == "strandline__shop"
+
+
+def test_only_what_a_change_waits_for_has_a_deadline(source_path):
+    dags = source_dags(source_path)
+    assert [dag.dag_id for dag in dags if dag.deadline] == ["land__shop", "compact__shop"]
 
 
 def test_a_terminal_error_is_not_retried_and_a_transient_one_is(source_path):

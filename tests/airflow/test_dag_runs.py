@@ -315,11 +315,37 @@ def test_keys_are_not_erased_while_records_wait_and_it_is_said_why_they_do(
         erase.order(source, {"table": "orders", "keys": ["1"]}, NOON)
 
 
-@pytest.mark.usefixtures("connected")
-def test_the_pools_of_the_dags_are_created_once(source_path):
+@pytest.fixture
+def make_pools():
+    """`python -m strandline_airflow.pools`: its exit code."""
+    from strandline_airflow import pools  # noqa: PLC0415 - the database comes first
+
+    return pools.main
+
+
+@pytest.mark.usefixtures("source_path")
+def test_the_pools_of_the_dags_are_made_once_and_told(make_pools, capsys):
     from airflow.models.pool import Pool  # noqa: PLC0415 - the database comes first
-    from strandline_airflow import pools  # noqa: PLC0415
 
     for _ in range(2):
-        assert pools.create(source_path.parent) == ["strandline__shop"]
+        assert make_pools([]) == 0
+        assert capsys.readouterr().out == "pool strandline__shop\n"
     assert Pool.get_pool("strandline__shop").slots == 1
+
+
+def test_a_source_without_a_pool_is_told_beside_the_others(make_pools, source_path, capsys):
+    (source_path.parent / "odd.toml").write_text('connector = "clay tablets"')
+    assert make_pools([str(source_path.parent)]) == 1
+    told = capsys.readouterr()
+    assert told.out == "pool strandline__shop\n"
+    assert "odd.toml: top level: unknown connector 'clay tablets'" in told.err
+
+
+def test_pools_of_a_folder_that_is_not_there_are_refused(make_pools, tmp_path, capsys):
+    assert make_pools([str(tmp_path / "nowhere")]) == 1
+    assert "no such folder of sources; set STRANDLINE_SOURCES" in capsys.readouterr().err
+
+
+def test_a_folder_without_sources_is_told(make_pools, tmp_path, capsys):
+    assert make_pools([str(tmp_path)]) == 0
+    assert capsys.readouterr().err == f"{tmp_path}: no source file, so there is no pool to make\n"

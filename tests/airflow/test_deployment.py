@@ -4,7 +4,9 @@ import json
 import re
 import shutil
 import subprocess
+import tomllib
 from fnmatch import fnmatch
+from graphlib import TopologicalSorter
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,6 +16,7 @@ import pytest
 import yaml
 from airflow.configuration import conf
 from cryptography.fernet import Fernet
+from packaging.requirements import Requirement
 from strandline_airflow import operators
 from strandline_airflow.operators import StrandlineSparkOperator
 
@@ -88,6 +91,18 @@ def test_who_waits_for_a_service_waits_for_what_it_can_reach():
     for other, condition in waits:
         ends = condition == "service_completed_successfully"
         assert ends == (other in ONE_SHOTS), other
+
+
+def test_compose_knows_of_what_ends_that_it_is_to_end():
+    # `up --wait` takes any other container that has ended for a failure (docker/compose#10596).
+    staying = SERVICES.keys() - ONE_SHOTS
+    assert ONE_SHOTS
+    assert {other for name in staying for other in SERVICES[name].get("depends_on", {})} > ONE_SHOTS
+
+
+def test_no_service_waits_for_itself():
+    graph = {name: set(service.get("depends_on", {})) for name, service in SERVICES.items()}
+    assert set(TopologicalSorter(graph).static_order()) == SERVICES.keys()
 
 
 def test_no_port_is_open_to_others():
@@ -209,8 +224,9 @@ def test_the_operator_submits_to_the_master_that_the_worker_joins(source, monkey
     name = f"AIRFLOW_CONN_{source.spark_connection.upper()}"
     monkeypatch.setenv(name, AIRFLOW[name])
     operator = StrandlineSparkOperator(task_id="compact", source=source, app="compact.py")
-    assert operator._master() == SERVICES["spark-worker"]["command"][-1]  # noqa: SLF001
-    address = urlsplit(operator._master())  # noqa: SLF001
+    master = operators._master(operator._connection())  # noqa: SLF001
+    assert master == SERVICES["spark-worker"]["command"][-1]
+    address = urlsplit(master)
     master = SERVICES["spark-master"]
     assert address.hostname == master["hostname"]
     assert str(address.port) in master["command"]
@@ -260,6 +276,27 @@ def test_the_versions_are_those_of_the_lock_and_of_the_setup():
     assert java[0][1] in re.search(r"^ +([\d |]+)\) printf", setup, re.MULTILINE)[1].split(" | ")
     assert f"ARG DELTA_PACKAGE={operators.DELTA_PACKAGE}\n" in airflow
     assert f'DELTA_PACKAGE="{operators.DELTA_PACKAGE}"\n' in setup
+
+
+def bounds(lines):
+    """By package the versions that a list of requirements begins or ends with."""
+    found = map(Requirement, lines)
+    return {each.name: {(c.operator[0], c.version) for c in each.specifier} for each in found}
+
+
+def test_the_extra_for_an_airflow_that_is_there_has_the_bounds_of_the_project():
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    extra = project["optional-dependencies"]["airflow"]
+    lines = (PROJECT / "requirements.in").read_text().splitlines()
+    stated = bounds(text for line in lines if (text := line.partition("#")[0].strip()))
+    for name, given in bounds(extra).items():
+        exact = {("=", version) for _, version in given}
+        assert given == stated[name] or exact == stated[name], name
+    wanted = [Requirement(text) for text in extra]
+    assert all(each.specifier.contains(LOCKED[each.name]) for each in wanted)
+    page = (PROJECT / "docs" / "airflow.md").read_text()
+    names = {each.name for each in wanted if not each.name.startswith("apache-airflow")}
+    assert {name for name in names if f"`{name}`" not in page} == set()
 
 
 @pytest.mark.parametrize("image", ["airflow", "spark"])

@@ -111,6 +111,10 @@ def test_the_form_of_another_site_triggers_nothing(ann, headers):
     assert "another site" in found.text
 
 
+def allowing(dag):
+    return SimpleNamespace(is_authorized_dag=lambda details, **_: details.id == dag)
+
+
 def forbidding():
     return SimpleNamespace(is_authorized_dag=lambda **_: False)
 
@@ -132,6 +136,32 @@ def test_a_source_file_that_is_not_right_is_told_beside_the_others(see, source_p
     assert "unknown connector 'clay tablets'" in text
     assert "shop" in text
     assert "unknown connector" in see("source", source="odd").text
+
+
+def test_what_is_wrong_with_a_source_file_is_told_to_whoever_may_read_its_dag(
+    see, source_path, monkeypatch
+):
+    for name in ("hers", "theirs"):
+        (source_path.parent / f"{name}.toml").write_text('connector = "clay tablets"')
+    monkeypatch.setattr(permission, "get_auth_manager", lambda: allowing("compact__hers"))
+    text = see("").text
+    assert "hers.toml: top level: unknown connector" in text
+    assert "theirs" not in text
+    found = see("source", source="theirs")
+    assert (found.status, "clay" in found.text) == (404, False)
+
+
+def test_a_source_file_that_breaks_what_reads_it_is_told_too(see, source_path, monkeypatch):
+    (source_path.parent / "odd.toml").write_text("x = 1")
+    real = page.source_file.load
+
+    def load_badly(path):
+        return {}["column"] if path.stem == "odd" else real(path)
+
+    monkeypatch.setattr(page.source_file, "load", load_badly)
+    text = see("").text
+    assert "odd.toml: KeyError: 'column'" in text
+    assert "shop" in text
 
 
 @pytest.mark.usefixtures("published")

@@ -1,19 +1,21 @@
 import hashlib
+import json
 import os
+import socket
 import subprocess
 import sys
 import tomllib
+import traceback
 import zipfile
 from itertools import pairwise
 from pathlib import Path
 
 import airflow_stage
 import pytest
-from airflow.sdk.exceptions import AirflowException
 from strandline_airflow import operators
 from strandline_airflow.operators import StrandlineSparkOperator, pack
 
-from strandline.errors import Terminal
+from strandline.errors import Terminal, Transient
 
 WRAPPER = Path(operators.__file__).with_name("bin") / "spark-submit"
 
@@ -115,9 +117,86 @@ def test_spark_submit_is_told_master_code_and_manifest_and_where_to_listen(opera
 
 
 @pytest.mark.usefixtures("airflow_database")
-def test_spark_that_fails_fails_the_task(operator, tmp_path):
-    with pytest.raises(AirflowException, match="Cannot execute"):
+def test_spark_that_fails_is_told_in_one_line_with_its_exit_code(operator, tmp_path):
+    operator.conf = {"spark.hadoop.fs.s3a.access.key": "AKIA"}
+    with pytest.raises(Transient) as failed:
         submit(operator, tmp_path, "exit 3")
+    assert str(failed.value) == (
+        "spark-submit ended with exit code 3: the driver's log stands above, in this task's log"
+    )
+    assert "AKIA" not in "".join(traceback.format_exception(failed.value))
+
+
+@pytest.mark.usefixtures("airflow_database")
+def test_a_worker_without_spark_is_told_what_to_install(operator, tmp_path):
+    with pytest.raises(Transient, match=r"no spark-submit: install pyspark.*or set STRAND"):
+        submit(operator, tmp_path, "exit 127")
+
+
+@pytest.mark.usefixtures("airflow_database")
+def test_of_a_driver_in_the_cluster_the_log_is_said_to_be_there(operator, monkeypatch, tmp_path):
+    connect(monkeypatch, host="yarn", extra={"deploy-mode": "cluster"})
+    monkeypatch.setenv("STRANDLINE_SPARK_SUBMIT", script(tmp_path, "exit 1"))
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    with pytest.raises(Transient, match="exit code 1: the driver's log is in the cluster"):
+        operator.execute({})
+
+
+@pytest.fixture
+def listening():
+    """The port of a server that takes connections."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.fixture
+def silent():
+    """A port at which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return server.getsockname()[1]
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_a_spark_master_that_does_not_answer_is_named_before_anything_is_submitted(
+    operator, monkeypatch, silent, split
+):
+    if split:  # as the connection's form and its URI have it
+        connect(monkeypatch, host="spark://127.0.0.1", port=silent)
+    else:
+        connect(monkeypatch, host=f"spark://127.0.0.1:{silent}")
+    with pytest.raises(Transient) as refused:
+        operator.execute({})
+    assert str(refused.value) == (
+        f"Spark master spark://127.0.0.1:{silent} of Airflow connection 'spark_default' does not "
+        "answer: Connection refused; start it, or mend the connection"
+    )
+
+
+@pytest.mark.usefixtures("airflow_database")
+def test_of_several_spark_masters_one_that_answers_is_enough(
+    operator, monkeypatch, tmp_path, silent, listening
+):
+    master = f"spark://127.0.0.1:{silent},127.0.0.1:{listening}"
+    connect(monkeypatch, host=master)
+    assert master in submit(operator, tmp_path, 'printf "%s\n" "$@"').splitlines()
+
+
+def test_a_spark_master_without_a_port_is_refused(operator, monkeypatch):
+    connect(monkeypatch, host="spark://master")
+    with pytest.raises(Terminal, match=r"'spark://master' is no address.*write spark://HOST:PORT"):
+        operator.execute({})
+
+
+def connect(monkeypatch, **fields):
+    text = json.dumps({"conn_type": "spark", **fields})
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", text)
+
+
+@pytest.mark.usefixtures("airflow_database")
+def test_the_spark_submit_that_the_environment_names_is_taken(operator, monkeypatch, tmp_path):
+    monkeypatch.setenv("STRANDLINE_SPARK_SUBMIT", script(tmp_path, f"touch {tmp_path}/taken"))
+    operator.execute({})
+    assert (tmp_path / "taken").exists()
 
 
 def submit(operator, folder, text):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import traceback
 from datetime import UTC, datetime, timedelta
 
 import airflow_stage
@@ -15,14 +16,14 @@ from airflow.sdk import BaseNotifier
 from airflow.triggers.callback import CallbackTrigger
 from airflow.utils.session import create_session
 from airflow.utils.types import DagRunTriggeredByType
-from strandline_airflow import notifiers, watching
+from strandline_airflow import deadlines, notifiers, watching
 from strandline_airflow.dag import watch_dag
 from strandline_airflow.ledger import Superseded
 from strandline_airflow.notifiers import Message, identity, send
 from strandline_airflow.watching import Watcher
 
 from strandline import source as source_file
-from strandline.errors import Terminal, Transient
+from strandline.errors import StrandlineError, Terminal, Transient
 from strandline.manifest import Work
 from strandline.source import NotifierSpec
 
@@ -258,6 +259,70 @@ def test_the_dag_looks_at_every_source_for_itself(source_path, hold, hook):
     assert len(hook.posts) == 1
 
 
+# ---------------------------------------------------- a lake that cannot be read
+
+
+@pytest.fixture
+def unreadable(tmp_path):
+    """A lake that is no folder."""
+    (tmp_path / "lake").write_text("a file where the lake should be")
+
+
+@pytest.mark.usefixtures("unreadable")
+def test_a_lake_that_cannot_be_read_is_told_to_everybody_who_can_be(watcher, mails):
+    watch = watcher(TO_HOOK + TO_MAIL)  # the webhook has no connection
+    with pytest.raises(Terminal, match="the lake cannot be used at"):
+        watch.look(minutes(7))
+    (mail,) = mails
+    assert mail["subject"] == "Strandline: shop: cannot be watched"
+    text = mail.get_body(("html",)).get_content()
+    assert "the lake cannot be used at" in text
+    assert "strandline/source?source=shop" in text
+
+
+@pytest.mark.usefixtures("unreadable")
+def test_a_lake_that_stays_unreadable_is_told_once_an_hour(watcher, hook):
+    watch = watcher(TO_HOOK)
+    for minute in (47, *range(50, 180, 5)):
+        with pytest.raises(Terminal):
+            watch.look(minutes(minute), failed_before=minute != 47)
+    since = [post["alerts"][0]["since"] for post in hook.posts]
+    assert since == [minutes(minute).isoformat() for minute in (47, 60, 120)]
+
+
+def test_a_lake_that_the_next_try_may_read_is_not_told_by_the_first(watcher, hook, monkeypatch):
+    watch = watcher(TO_HOOK)
+    monkeypatch.setattr(watching.catalogue, "standing", _unavailable)
+    for last_try in (False, True):
+        with pytest.raises(Transient, match="unavailable"):
+            watch.look(NOON, last_try=last_try)
+    (post,) = hook.posts
+    assert post["alerts"][0]["kind"] == "unwatched"
+
+
+def _unavailable(*_, **__):
+    raise Transient("Delta table /lake: unavailable")
+
+
+def test_what_nobody_foresaw_is_told_without_its_text(watcher, hook, monkeypatch):
+    watch = watcher(TO_HOOK)
+    monkeypatch.setattr(watching.catalogue, "standing", lambda *_, **__: {}["secret"])
+    with pytest.raises(KeyError):
+        watch.look(NOON)
+    (post,) = hook.posts
+    assert "KeyError: the log of watch__freshness" in post["text"]
+    assert "secret" not in post["text"]
+
+
+@pytest.mark.usefixtures("unreadable")
+def test_the_dag_knows_that_the_look_before_has_failed(source_path, hook):
+    source_path.write_text(source_path.read_text() + TO_HOOK)
+    dag = watch_dag([source_file.load(source_path)])
+    for minute in (7, 12):
+        assert dag.test(logical_date=minutes(minute), run_after=minutes(minute)).state == "failed"
+    assert len(hook.posts) == 1
+
+
 # ---------------------------------------------------- notifiers
 
 
@@ -302,6 +367,44 @@ class Collector(BaseNotifier):
         Collector.told.append((self.title, self.text, self.body))
 
 
+class Leaky(BaseNotifier):
+    """A notifier whose errors hold its address, as those of requests do."""
+
+    def __init__(self, url, when="told", **kwargs):
+        super().__init__(**kwargs)
+        self.url = url
+        if when == "made":
+            raise ValueError(f"no such host: {url}")
+
+    def notify(self, context):
+        assert context
+        raise OSError(f"Max retries exceeded with url: {self.url}")
+
+
+def _send_from_trigger(spec, message):
+    asyncio.run(notifiers.send_from_trigger(spec, message))
+
+
+@pytest.mark.parametrize("when", ["made", "told"])
+@pytest.mark.parametrize("sending", [send, _send_from_trigger])
+def test_no_text_of_a_notifiers_error_gets_out(monkeypatch, caplog, when, sending):
+    monkeypatch.setattr(notifiers, "import_string", lambda _: Leaky)
+    spec = NotifierSpec("a.Leaky", {"url": "/services/T0/secret", "when": when})
+    with pytest.raises(StrandlineError, match=r"a\.Leaky") as failed:
+        sending(spec, Message("t", "x", ""))
+    told = "".join(traceback.format_exception(failed.value))
+    assert "secret" not in told + caplog.text
+
+
+def test_the_header_that_a_webhook_refuses_is_not_told(monkeypatch):
+    with receivers.web_server() as (port, _):
+        fields = {"schema": "http", "port": port, "password": "sec\nret"}
+        _connect(monkeypatch, "ops_hook", conn_type="http", **fields)
+        with pytest.raises(Transient) as failed:
+            send(NotifierSpec(WEBHOOK, {"http_conn_id": "ops_hook"}), Message("t", "x", ""))
+    assert "sec" not in "".join(traceback.format_exception(failed.value))
+
+
 def test_parameters_that_are_meant_for_a_message_are_filled_in(monkeypatch):
     monkeypatch.setattr(notifiers, "import_string", lambda _: Collector)
     send(
@@ -344,6 +447,30 @@ def test_a_run_that_is_late_is_told_by_the_triggerer(source_path, hook, monkeypa
     (post,) = hook.posts
     assert post["title"] == "Strandline: late: land__late takes too long"
     assert f"Run {run_id} has not ended within the 10m" in post["text"]
+
+
+@pytest.fixture
+def late(source_path):
+    """Misses the deadline of `land__shop`, whose source has these notifiers."""
+
+    def late(sections=""):
+        source_path.write_text(source_path.read_text() + sections)
+        asyncio.run(deadlines.missed(str(source_path), "land__shop"))
+
+    return late
+
+
+def test_a_notifier_that_fails_keeps_no_other_from_telling_a_late_run(late, mails, caplog):
+    with pytest.raises(Transient, match="no Airflow connection 'ops_hook'"):
+        late(TO_HOOK + TO_MAIL)
+    assert [mail["subject"] for mail in mails] == ["Strandline: shop: land__shop takes too long"]
+    assert "Not told: Strandline: shop: land__shop takes too long: there is no" in caplog.text
+
+
+def test_a_late_run_that_nobody_is_named_for_is_in_the_log(late, caplog):
+    late()
+    assert "Strandline: shop: land__shop takes too long" in caplog.text
+    assert "within the 2h" in caplog.text
 
 
 async def _triggered(callback):

@@ -39,6 +39,7 @@ def test_a_source_knows_its_topics_and_tables(tmp_path):
         (GOOD + 'colour = "red"\n', ["[[table]] shop.public.orders", "'colour'", "name, "]),
         ("wrong = 1\n" + GOOD, ["top level", "'wrong'", "connector"]),
         (GOOD.replace("postgresql", "access"), ["'access'", "bmdbdb, mariadb, mysql, oracle"]),
+        (GOOD.replace('"shop"', '" "'), ["[kafka]", "'topic_prefix'", "is empty", "topic.prefix"]),
         (GOOD.replace('"shop"', "5"), ["'topic_prefix'", "a string", "5"]),
         (GOOD + "[landing]\nmax_segments = 0\n", ["[landing]", "'max_segments'", "1 or more"]),
         (GOOD + "[landing]\nmax_segments = true\n", ["'max_segments'", "a whole number"]),
@@ -49,7 +50,7 @@ def test_a_source_knows_its_topics_and_tables(tmp_path):
         (GOOD + 'freshness = "0s"\n', ["[[table]] shop.public.orders", "'freshness'", "1s to"]),
         (GOOD + "quarantine = -1\n", ["[[table]]", "'quarantine' must be 0 or more, not -1"]),
         (GOOD + "[[notifier]]\n", ["[[notifier]] 1", "'class' is missing"]),
-        (GOOD + '[[notifier]]\nclass = "mail"\n', ["[[notifier]] mail", "import path", "'mail'"]),
+        (GOOD + '[[notifier]]\nclass = "mail"\n', ["[[notifier]] mail", "must be the import path"]),
         (GOOD + '[[notifier]]\nclass = "a.B"\nto = "x"\n', ["'to'", "arguments, class"]),
         (GOOD + '[retention]\nlanding = "12h"\n', ["[retention]", "'landing' must be 1d or"]),
         (GOOD + '[retention]\nhistroy = "9d"\n', ["[retention]", "'histroy'", "changes, history"]),
@@ -62,6 +63,22 @@ def test_a_wrong_source_file_is_refused_with_where_and_what_was_allowed(tmp_path
     assert "\n" not in str(refused.value)
     for part in ["shop.toml", *parts]:
         assert part in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (GOOD + '[[notifier]]\nclass = "a.B"\narguments = "https://x/s3cret"\n', "not a string"),
+        (GOOD + '[[notifier]]\nclass = "a.B"\narguments = ["s3cret"]\n', "not a list"),
+        (GOOD + '[[notifier]]\nclass = "https://x/s3cret"\n', "[[notifier]] 1: 'class' must be"),
+        (GOOD + '[spark.conf]\nspark.s3a.key = "s3cret"\n', "'conf.spark' must be a string, not"),
+    ],
+)
+def test_what_may_be_a_secret_is_not_repeated(tmp_path, text, said):
+    with pytest.raises(SpecError) as refused:
+        source(tmp_path, text)
+    assert said in str(refused.value)
+    assert "s3cret" not in str(refused.value)
 
 
 def test_a_source_without_a_lake_says_both_ways_to_name_one(tmp_path):
