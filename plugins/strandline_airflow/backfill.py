@@ -53,7 +53,7 @@ PARAMS = {
         description="The Airflow connection of another cluster that has the topics; none: the "
         "source's own.",
     ),
-    "dry_run": orders.dry_run(True),
+    "dry_run": orders.dry_run(),
 }
 
 

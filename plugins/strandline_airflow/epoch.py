@@ -30,7 +30,7 @@ PARAMS = {
         "record of the old one, and before the first of the new one.",
     ),
     "note": Param("", type="string", title="Note", description="Why; it is kept beside the epoch."),
-    "dry_run": orders.dry_run(True),
+    "dry_run": orders.dry_run(),
 }
 
 

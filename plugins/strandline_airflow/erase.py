@@ -36,7 +36,7 @@ _PARAMS = {
         description='Its keys, one to a line: a value (`5`) or JSON (`{"id": 5}`). Every key that '
         "a row of theirs was moved from or to is erased with them.",
     ),
-    "dry_run": orders.dry_run(True),
+    "dry_run": orders.dry_run(),
 }
 
 

@@ -38,7 +38,7 @@ _PARAMS = {
         title="Retention",
         description="Delete what [retention] in the source file no longer keeps.",
     ),
-    "dry_run": orders.dry_run(True),
+    "dry_run": orders.dry_run(),
 }
 
 

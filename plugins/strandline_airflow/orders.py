@@ -68,16 +68,16 @@ def filled_in(
 
 
 def _refuse_others(dag_id: str, given: Iterable[str], fields: Collection[str]) -> None:
-    """Airflow takes any key and drops it: a misspelt field would have its default."""
+    """`SpecError` for what is no field: Airflow drops it, and the field has its default."""
     other = next((name for name in given if name not in fields and name not in _AIRFLOWS), None)
     if other is not None:
         raise SpecError(f"{dag_id} has no field '{other}'; {nearest(other, fields)}")
 
 
-def dry_run(default: bool) -> Param:  # noqa: FBT001 - it is the whole form field
-    """The form's field that asks for the plan alone."""
+def dry_run() -> Param:
+    """The form's field that asks for the plan alone, until somebody unticks it."""
     return Param(
-        default,
+        True,
         type="boolean",
         title="Dry run",
         description="Print the plan in the log of the first task, and change nothing.",

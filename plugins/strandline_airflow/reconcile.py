@@ -59,7 +59,7 @@ _PARAMS = {
         "changed since: wrong versions are closed by `snapshot_correction`, rows that the source "
         "lacks by `snapshot_absent`. Run it without this first, and look at the differences.",
     ),
-    "dry_run": orders.dry_run(True),
+    "dry_run": orders.dry_run(),
 }
 
 

@@ -38,7 +38,7 @@ _PARAMS = {
         description="Instead of rebuilding anything: the number of a run that swapped. Its tables "
         "become what they were before; what was applied since is applied again by the next run.",
     ),
-    "dry_run": orders.dry_run(True),
+    "dry_run": orders.dry_run(),
 }
 
 

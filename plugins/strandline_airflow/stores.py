@@ -1,6 +1,7 @@
 """Where the keys of a table stand: in its history, and in every other store that is erased from.
 
-Keys are canonical (see `strandline.key`), and nothing but their columns is read.
+Those are the stores of `strandline_spark.erase`, and the moves by which it finds more keys. Keys
+are canonical (see `strandline.key`), and nothing but their columns is read.
 """
 
 import json

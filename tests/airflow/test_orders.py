@@ -13,7 +13,7 @@ from strandline_airflow.manifests import Manifests
 from strandline.errors import SpecError, Terminal, Transient
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-FIELDS = {"tables": Param([], type="array"), "dry_run": orders.dry_run(True)}
+FIELDS = {"tables": Param([], type="array"), "dry_run": orders.dry_run()}
 
 
 def during(run_type="manual", **conf):
@@ -76,7 +76,7 @@ def test_a_moment_that_has_to_be_over_may_not_be_later_than_the_run():
 
 
 def test_a_dry_run_is_looked_up_in_the_log_of_whichever_task_is_the_first():
-    assert "the log of the first task" in orders.dry_run(True).description
+    assert "the log of the first task" in orders.dry_run().description
 
 
 # ---------------------------------------------------- a form that somebody has filled in
