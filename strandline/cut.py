@@ -35,12 +35,13 @@ def next_manifest(
 
     `landed` is the state of every registered partition at the pinned version of the landing table,
     `applied` the next offset to apply by topic id and partition, absent where nothing is applied.
-    Raises `Terminal` where two topics feed one table.
+    Raises `Terminal` where two topics feed one table, whichever of them has news.
     """
     landed = list(landed)
     ranges = _ranges_by_topic(landed, applied)
     if not any(is_news(topic) for topic in ranges):
         return None
+    _check_names(source, landed)
     return Manifest(
         source=source.name,
         connector=source.connector,
@@ -82,20 +83,33 @@ def _with_notified(
     """The topics to visit: where a notice came, every table, since it may end a snapshot of it."""
     if not any(source.notifies(topic) for topic in ranges):
         return dict(ranges)
-    known = {state.topic for state in landed if state.next_offset > state.first_offset}
-    return {topic: ranges.get(topic, []) for topic in sorted(known | ranges.keys())}
+    return {topic: ranges.get(topic, []) for topic in sorted(_known(landed) | ranges.keys())}
 
 
 def _tables(source: Source, ranges: Mapping[str, list[OffsetRange]]) -> tuple[TableCut, ...]:
-    cuts: dict[str, TableCut] = {}
-    for topic in ranges:
+    cuts = (
+        TableCut(source.table_name(topic), topic, tuple(ranges[topic]), source.rules(topic))
+        for topic in ranges
+        if not source.is_control(topic)
+    )
+    return tuple(sorted(cuts, key=lambda cut: cut.table))
+
+
+def _check_names(source: Source, landed: Iterable[Landed]) -> None:
+    """Topics that are never cut together would write one table in turn, unseen."""
+    feeding: dict[str, str] = {}
+    for topic in sorted(_known(landed)):
         if source.is_control(topic):
             continue
         table = source.table_name(topic)
-        if table in cuts:
+        other = feeding.setdefault(table, topic)
+        if other != topic:
             raise Terminal(
-                f"source {source.name}: topics '{cuts[table].topic}' and '{topic}' both feed table "
+                f"source {source.name}: topics '{other}' and '{topic}' both feed table "
                 f"'{table}': give one of them another name in a [[table]] section of its file"
             )
-        cuts[table] = TableCut(table, topic, tuple(ranges[topic]), source.rules(topic))
-    return tuple(cuts[table] for table in sorted(cuts))
+
+
+def _known(landed: Iterable[Landed]) -> set[str]:
+    """The topics of which anything was ever landed."""
+    return {state.topic for state in landed if state.next_offset > state.first_offset}

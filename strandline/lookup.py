@@ -19,6 +19,7 @@ from strandline.values import compact
 
 _SHOWN = 4
 _WIDTH = 80  # cells of one name in an error
+_WHOLE = re.compile(r"-?[0-9]{1,40}")
 
 
 def topic(wanted: str, topics: Collection[str]) -> str:
@@ -59,20 +60,41 @@ def like(wanted: str, sample: str) -> str:
     """
     cells, given = json.loads(sample), _given(wanted)
     if not isinstance(given, dict) and len(cells) == 1:
-        given = dict.fromkeys(cells, given)
+        # To the letter: as JSON the text 1e5 is a number that is spelt otherwise.
+        given = dict.fromkeys(cells, given if isinstance(given, str) else wanted)
     if not isinstance(given, dict) or given.keys() != cells.keys():
         made = ", ".join(map(_shown, cells))
         raise SpecError(f"the key is made of {made}; write it as {_shown(sample)}")
-    return compact({name: _as(given[name], cell) for name, cell in cells.items()})
+    meant = {name: _as(given[name], cell) for name, cell in cells.items()}
+    unfit = next((name for name, value in meant.items() if value is None), None)
+    if unfit is not None:
+        raise SpecError(
+            f"'{_shown(unfit)}' of the key must be {_kind(cells[unfit])}; "
+            f"write the key as {_shown(sample)}"
+        )
+    return compact(meant)
 
 
 def _as(given: object, cell: object) -> object:
-    """A value as a key has it whose values are of the kind of `cell`."""
-    if given is None or isinstance(cell, bool):
-        return given if given is None else _spelling(given).lower() == "true"
+    """A value as a key has it whose values are of the kind of `cell`; None where it is none."""
     text = _spelling(given)
-    number = isinstance(cell, int) and re.fullmatch(r"-?\d{1,40}", text)
-    return int(text) if number else text
+    match cell:
+        case bool():
+            return text.lower() == "true" if text.lower() in {"true", "false"} else None
+        case int():
+            return int(text) if _WHOLE.fullmatch(text) else None
+        case _:
+            return None if given is None or isinstance(given, dict | list) else text
+
+
+def _kind(cell: object) -> str:
+    match cell:
+        case bool():
+            return "true or false"
+        case int():
+            return "a whole number"
+        case _:
+            return "a text"
 
 
 def nearest(wanted: str, names: Collection[str]) -> str:

@@ -6,17 +6,18 @@ finds it by itself: what was lost comes late to its place, what is there already
 # ruff: noqa: PLC0415 - Kafka, Delta and Arrow are imported by the tasks that use them
 
 import logging
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, Param, task
 from airflow.sdk.exceptions import AirflowSkipException
 
 from strandline import backfill
 from strandline.backfill import Wanted
-from strandline.errors import SpecError
+from strandline.errors import SpecError, Transient
 from strandline.lake import SourceLake
 from strandline.lookup import nearest
 from strandline.rules import since as milliseconds
@@ -52,7 +53,7 @@ PARAMS = {
         description="The Airflow connection of another cluster that has the topics; none: the "
         "source's own.",
     ),
-    "dry_run": orders.dry_run(True),
+    "dry_run": orders.dry_run(),
 }
 
 
@@ -62,9 +63,8 @@ def dag(source: Source, path: Path) -> DAG:
 
         @task(task_id="plan")
         def plan() -> list[list[dict[str, Any]]]:
-            context = get_current_context()
-            params, run_after = dict(context["params"]), context["dag_run"].run_after
-            planned = segments(source, params, run_after)
+            with orders.filled_in(PARAMS) as (params, run_after):
+                planned = segments(source, params, run_after)
             if params["dry_run"]:
                 log.info("Dry run: nothing was changed. Trigger it without `dry_run` to do this.")
                 raise AirflowSkipException("dry run: the plan is in this log, nothing was changed")
@@ -72,8 +72,17 @@ def dag(source: Source, path: Path) -> DAG:
             return [[asdict(segment)] for segment in planned]
 
         landed = steps.land(source, connection="{{ params.connection }}").expand(group=plan())
-        steps.collect(source, landed)
+        [landed, steps.collect(source, landed)] >> _report()
     return made
+
+
+def _report() -> Any:
+    # Last: `collect` runs whatever failed, and a run is what its leaves are.
+    @task(task_id="report", trigger_rule="none_failed", retries=0)
+    def report() -> None:
+        """Says by its state whether everything went well."""
+
+    return report()
 
 
 def segments(source: Source, params: dict[str, Any], run_after: datetime) -> tuple[Segment, ...]:
@@ -92,7 +101,9 @@ def segments(source: Source, params: dict[str, Any], run_after: datetime) -> tup
                 f"'{source.topic_prefix}.', or are named in its source file"
             )
     with opened(source, params["connection"]) as kafka:
-        marks = kafka.barrier(source.owns).watermarks
+        barrier = kafka.barrier(source.owns)
+        _refuse_silence(barrier.unanswered, topics, params["partition"])
+        marks = barrier.watermarks
         there = sorted({mark.topic for mark in marks})
         missing = next((topic for topic in topics if topic not in there), None)
         if missing is not None:
@@ -107,6 +118,20 @@ def segments(source: Source, params: dict[str, Any], run_after: datetime) -> tup
     for segment in planned:
         log.info("%s: %d offsets are landed again", segment, segment.end - segment.start)
     return planned
+
+
+def _refuse_silence(
+    unanswered: Iterable[str], topics: Iterable[str], partition: int | None
+) -> None:
+    """`Transient` where a wanted partition did not answer: it would be left out unseen."""
+    place = "" if partition is None else f"{partition}]"
+    wanted = tuple(f"{topic}[{place}" for topic in topics)
+    silent = [line for line in unanswered if line.startswith(wanted)]
+    if silent:
+        raise Transient(
+            f"{'; '.join(silent)}; nothing was landed: trigger this again once they have a leader, "
+            "or ask for the others one by one with 'partition'"
+        )
 
 
 def register(source: Source, planned: tuple[Segment, ...]) -> None:

@@ -6,6 +6,7 @@ can be looked at. All cells are texts there, as `reconcile` reads them.
 
 import base64
 import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime, time, timedelta
@@ -27,7 +28,8 @@ _ROWS = 100_000  # fetched at a time, and written
 def copied(connection: str, query: str, uri: str) -> datetime:
     """Replaces the Delta table at the URI by the rows of a query; when the database was asked.
 
-    Raises `Terminal` where the connection is missing or no database's, or the query fails.
+    Raises `Terminal` where the connection is missing or no database's, where the query fails, or
+    where its columns cannot be told apart.
     """
     hook = _hook(connection)
     asked = datetime.now(UTC)
@@ -37,9 +39,9 @@ def copied(connection: str, query: str, uri: str) -> datetime:
         closing(database.cursor()) as cursor,
     ):
         cursor.execute(query)
-        if not cursor.description:
-            raise Terminal(f"the query for connection '{connection}' selects nothing")
-        schema = pa.schema([(column[0], pa.string()) for column in cursor.description])
+        names = [str(column[0] or "") for column in cursor.description or ()]
+        _check_names(connection, names)
+        schema = pa.schema([(name, pa.string()) for name in names])
         _write(uri, schema.empty_table(), "overwrite")
         # In this thread: the objects of some drivers are of the thread that made them.
         while rows := cursor.fetchmany(_ROWS):
@@ -47,6 +49,24 @@ def copied(connection: str, query: str, uri: str) -> datetime:
             arrays = [pa.array(column, pa.string()) for column in columns]
             _write(uri, pa.Table.from_arrays(arrays, schema=schema), "append")
     return asked
+
+
+def check(connection: str) -> None:
+    """`Terminal` where the connection is missing or no database's; nobody is asked anything."""
+    _hook(connection)
+
+
+def _check_names(connection: str, names: list[str]) -> None:
+    if not names:
+        raise Terminal(f"the query for connection '{connection}' selects nothing")
+    spelt = Counter(name.lower() for name in names)  # Spark does not tell capitals either
+    unclear = next((name for name in names if not name or spelt[name.lower()] > 1), None)
+    if unclear is not None:
+        what = f"'{unclear}' more than once, capitals aside" if unclear else "what has no name"
+        raise Terminal(
+            f"the query for connection '{connection}' selects {what}: give each column a name of "
+            "its own (AS)"
+        )
 
 
 def _hook(connection: str) -> DbApiHook:

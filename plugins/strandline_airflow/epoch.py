@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, Param, task
 from airflow.sdk.exceptions import AirflowSkipException
 
 from strandline.errors import SpecError
@@ -30,7 +30,7 @@ PARAMS = {
         "record of the old one, and before the first of the new one.",
     ),
     "note": Param("", type="string", title="Note", description="Why; it is kept beside the epoch."),
-    "dry_run": orders.dry_run(True),
+    "dry_run": orders.dry_run(),
 }
 
 
@@ -40,8 +40,8 @@ def dag(source: Source, path: Path) -> DAG:
 
         @task(task_id="declare")
         def declare() -> int:
-            context = get_current_context()
-            number = run(source, dict(context["params"]), context["dag_run"].run_after)
+            with orders.filled_in(PARAMS) as (params, run_after):
+                number = run(source, params, run_after)
             if number is None:
                 raise AirflowSkipException("dry run: the plan is in this log, nothing was changed")
             return number
@@ -54,7 +54,7 @@ def run(source: Source, params: dict[str, Any], run_after: datetime) -> int | No
     """Declares the epoch; its number, None where only the plan was asked for."""
     from strandline_airflow.epochs import Epochs, shown
 
-    moment = orders.instant(params["since"], "since")
+    moment = orders.instant(params["since"], "since", by=run_after)
     if moment is None:
         raise SpecError("'since' is missing: when does the new lineage begin, by Kafka's clock?")
     epochs = Epochs(source)

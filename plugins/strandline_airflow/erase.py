@@ -1,6 +1,7 @@
 """`erase__SOURCE`: everything of given keys goes, from every store of a table."""
 # ruff: noqa: PLC0415 - Delta and Arrow are imported by the tasks that use them
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +22,8 @@ from strandline_airflow.pipeline import Form, ordered
 if TYPE_CHECKING:
     from strandline_airflow.publications import Published
 
+_RECENT = 1_000  # runs among which an erasure is looked for that may have to be repeated
+
 _PARAMS = {
     "table": Param(
         "", type="string", title="Table", description="The table, as the page shows its name."
@@ -33,12 +36,12 @@ _PARAMS = {
         description='Its keys, one to a line: a value (`5`) or JSON (`{"id": 5}`). Every key that '
         "a row of theirs was moved from or to is erased with them.",
     ),
-    "dry_run": orders.dry_run(True),
+    "dry_run": orders.dry_run(),
 }
 
 
 def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order:
-    """What the form asks for; its lines and options name no key."""
+    """What the form asks for; its lines, options and errors name no key."""
     from strandline_airflow.publications import Publications
 
     if not params["table"] or not params["keys"]:
@@ -46,13 +49,13 @@ def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order
     lake = SourceLake(source.lake, source.name)
     (row,) = orders.chosen(source, Publications(lake).last(), [params["table"]])
     _refuse_waiting(source, lake, row)
-    keys = _canonical(lake, row, params["keys"])
+    keys = _meant(lake, row, params["keys"])
     return Order(
         work=Work.ERASE,
         tables=(TableCut(str(row.table), row.topic, (), source.rules(row.topic)),),
-        options=asdict(Erasure(tuple(map(digest, keys)))),
+        options=asdict(Erasure(tuple(map(digest, sorted(set(keys)))))),
         lines=(
-            f"{row.table}: {len(keys)} keys with {_versions(lake, row, keys)} versions",
+            *_versions(lake, str(row.table), keys),
             "keys that they were moved from or to are erased with them",
             "their rows go from landing, quarantine, changes and history",
             "older versions of these tables can no longer be read",
@@ -77,24 +80,57 @@ def _refuse_waiting(source: Source, lake: SourceLake, row: "Published") -> None:
         )
 
 
-def _canonical(lake: SourceLake, row: "Published", keys: list[str]) -> list[str]:
-    from strandline_airflow import tables
+def _meant(lake: SourceLake, row: "Published", given: Sequence[str]) -> list[str]:
+    """The canonical keys of the form, in its order.
 
-    stored = tables.opened(lake.history(str(row.table)))
-    found = [] if stored is None else tables.rows(stored, "SELECT _key FROM stored LIMIT 1")
-    if not found:
-        raise SpecError(f"{row.table} has no versions, so it has none of these keys")
-    return sorted({lookup.like(key.strip(), str(found[0]["_key"])) for key in keys})
+    Raises `SpecError` where one is none of the table. It tells their places in the form and no
+    keys: the log stays when they are erased.
+    """
+    from strandline_airflow import stores
+
+    table = str(row.table)
+    shape = stores.shape(lake, table)
+    if shape is None:
+        raise SpecError(f"{table} has rows of no key at all, so there is nothing to erase")
+    written = [key.strip() for key in given]
+    shown = stores.knowing(lake, table, written)
+    keys = [
+        key if key in shown else _like(place, key, shape) for place, key in enumerate(written, 1)
+    ]
+    known = stores.knowing(lake, table, keys)
+    # A run that found something afterwards asks to be triggered again: no row has its keys then.
+    again = set() if known >= set(keys) else stores.erased(lake, row.number - _RECENT)
+    unknown = _places(keys, lambda key: key not in known and digest(key) not in again)
+    if unknown:
+        raise SpecError(
+            f"{table} knows nothing of {unknown} of the form: nothing was erased. Look them up on "
+            "the page *Strandline* in Airflow, under the table, and write them as it shows them"
+        )
+    return keys
 
 
-def _versions(lake: SourceLake, row: "Published", keys: list[str]) -> int:
-    from strandline_airflow import tables
+def _like(place: int, key: str, shape: str) -> str:
+    try:
+        return lookup.like(key, shape)
+    except SpecError as error:
+        raise SpecError(f"key {place} of the form: {error}") from None
 
-    stored = tables.opened(lake.history(str(row.table)))
-    if stored is None:
-        return 0
-    counted = tables.rows(stored, "SELECT count(*) AS n FROM stored WHERE _key IN :keys", keys=keys)
-    return int(counted[0]["n"])
+
+def _versions(lake: SourceLake, table: str, keys: list[str]) -> Iterator[str]:
+    """Lines that say how many versions go, and which places of the form have none."""
+    from strandline_airflow import stores
+
+    found = stores.versions(lake, table, keys)
+    yield f"{table}: {len(set(keys))} keys with {sum(found.values())} versions"
+    bare = _places(keys, lambda key: key not in found)
+    if bare:
+        yield f"there is no version of {bare} of the form, only other records"
+
+
+def _places(keys: Iterable[str], which: Callable[[str], bool]) -> str:
+    """Where such keys stand in the form: `keys 1, 3`; "" where none does."""
+    places = [str(place) for place, key in enumerate(keys, 1) if which(key)]
+    return f"key{'s' * (len(places) > 1)} {', '.join(places)}" if places else ""
 
 
 FORM = Form("erase", _PARAMS, order)

@@ -22,6 +22,7 @@ from strandline_airflow import tables
 
 SHOWN_VERSIONS = 300
 _SHOWN_KEYS = 40  # of one story: a row may wander through any number
+_NEAR = 1_000  # keys among which the closest to one that is not there is looked for
 _SAMPLE = 240  # letters of a record on a page of many
 _WHOLE = 100_000  # letters of one record
 _AT = (
@@ -142,7 +143,7 @@ def how_to_spell(source: Source, table: TableStanding) -> str:
 def story(source: Source, table: TableStanding, key: str) -> Story:
     """The story of a key, in any spelling. Raises `SpecError` that says how one looks."""
     stored = _history(source, table)
-    wanted = lookup.like(key, _sample(stored, table))
+    wanted = key if _is_there(stored, key) else lookup.like(key, _sample(stored, table))
     keys, versions = _related(stored, wanted)
     refused = _refused_of(SourceLake(source.lake, source.name), table.table, keys)
     if not versions:
@@ -179,6 +180,11 @@ def _sample(stored: DeltaTable, table: TableStanding) -> str:
     return str(found[0]["_key"])
 
 
+def _is_there(stored: DeltaTable, key: str) -> bool:
+    """Whether it is a key to the letter: those of before a widening are spelt unlike the sample."""
+    return bool(tables.rows(stored, "SELECT 1 FROM stored WHERE _key = :key LIMIT 1", key=key))
+
+
 def _related(stored: DeltaTable, key: str) -> tuple[list[str], list[dict[str, Any]]]:
     """The keys whose rows moved from or to a key, however far, and all their versions."""
     keys, fresh = [key], [key]
@@ -206,9 +212,10 @@ def _never_seen(stored: DeltaTable, table: TableStanding, key: str, refused: int
             f"{table.table} has no version of {key}, but {refused:,} of its records are in "
             "quarantine: see there why they cannot be read"
         )
-    sql = "SELECT DISTINCT _key FROM stored ORDER BY _key LIMIT 1000"
-    known = [row["_key"] for row in tables.rows(stored, sql)]
-    return f"{table.table} has never seen a key {key}; {lookup.nearest(key, known)}"
+    sql = "SELECT DISTINCT _key FROM stored ORDER BY _key LIMIT :most"
+    known = [row["_key"] for row in tables.rows(stored, sql, most=_NEAR)]
+    among = "in a sample of its keys " if len(known) == _NEAR else ""
+    return f"{table.table} has never seen a key {key}; {among}{lookup.nearest(key, known)}"
 
 
 def _printed(topic: str, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ _PARAMS = {
         title="Retention",
         description="Delete what [retention] in the source file no longer keeps.",
     ),
-    "dry_run": orders.dry_run(False),
+    "dry_run": orders.dry_run(),
 }
 
 
@@ -96,7 +96,7 @@ def _lines(upkeep: Upkeep) -> Iterator[str]:
         yield "write many small files together into few"
 
 
-FORM = Form("maintain", _PARAMS, order)
+FORM = Form("maintain", _PARAMS, order, scheduled={"dry_run": False})
 
 
 def dag(source: Source, path: Path) -> DAG:

@@ -4,20 +4,31 @@ An order becomes a manifest in the log of all runs. So it waits until an open ru
 finished by whichever DAG finds it open, and is published like any run.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import Param
+from airflow.sdk import Param, get_current_context
 
-from strandline.errors import SpecError
+from strandline.errors import SpecError, Terminal
 from strandline.lookup import nearest
 from strandline.manifest import OffsetRange, TableCut, Work
 from strandline.source import Source
 
 if TYPE_CHECKING:
     from strandline_airflow.publications import Published
+
+log = logging.getLogger(__name__)
+
+_SCHEDULED = "scheduled"
+_AIRFLOWS = frozenset({"openlineage"})  # what TriggerDagRunOperator adds by itself
+# Checked by the form itself: Airflow has nothing that checks `date-time`.
+_MOMENT = r"^(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$"
+# Kafka's clock begins with the one, the nanoseconds of delta-rs's engine end after the other.
+_FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2262, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +51,41 @@ def dag_id(source: str, work: Work) -> str:
     return f"{Work.REPLAY if work is Work.UNDO else work}__{source}"
 
 
-def dry_run(default: bool) -> Param:  # noqa: FBT001 - it is the whole form field
-    """The form's field that asks for the plan alone."""
+@contextmanager
+def filled_in(
+    fields: Collection[str], scheduled: Mapping[str, Any] | None = None
+) -> Iterator[tuple[dict[str, Any], datetime]]:
+    """The form of the run that is under way, and the run's own time.
+
+    Fields that nobody filled in have their defaults, in a scheduled run those of `scheduled`. What
+    is refused meanwhile is one line of the log, since Airflow tells it in the midst of a traceback.
+    Raises `SpecError` where the run was triggered with what is no field.
+    """
+    context = get_current_context()
+    run = context["dag_run"]
+    try:
+        _refuse_others(run.dag_id, run.conf or {}, fields)
+        unattended = scheduled if run.run_type == _SCHEDULED else None
+        yield {**context["params"], **(unattended or {})}, run.run_after
+    except Terminal as error:
+        log.error("%s", error)  # noqa: TRY400 - without the traceback
+        raise
+
+
+def _refuse_others(dag_id: str, given: Iterable[str], fields: Collection[str]) -> None:
+    """`SpecError` for what is no field: Airflow drops it, and the field has its default."""
+    other = next((name for name in given if name not in fields and name not in _AIRFLOWS), None)
+    if other is not None:
+        raise SpecError(f"{dag_id} has no field '{other}'; {nearest(other, fields)}")
+
+
+def dry_run() -> Param:
+    """The form's field that asks for the plan alone, until somebody unticks it."""
     return Param(
-        default,
+        True,
         type="boolean",
         title="Dry run",
-        description="Print the plan in the log of task `plan`, and change nothing.",
+        description="Print the plan in the log of the first task, and change nothing.",
     )
 
 
@@ -64,7 +103,12 @@ def tables(description: str) -> Param:
 def moment(title: str, description: str) -> Param:
     """The form's field for a moment, which may be left empty."""
     return Param(
-        None, type=["null", "string"], format="date-time", title=title, description=description
+        None,
+        type=["null", "string"],
+        format="date-time",
+        pattern=_MOMENT,
+        title=title,
+        description=f"{description} Like 2026-11-21T12:00:00Z.",
     )
 
 
@@ -101,8 +145,11 @@ def span(params: Mapping[str, Any]) -> tuple[datetime | None, datetime | None]:
     return since, until
 
 
-def instant(text: str | None, name: str) -> datetime | None:
-    """A moment of the form, in UTC; `SpecError` where it is none or has no offset."""
+def instant(text: str | None, name: str, by: datetime | None = None) -> datetime | None:
+    """A moment of the form, in UTC.
+
+    Raises `SpecError` where it is none, has no offset, or is later than `by`, the run's own time.
+    """
     if not text:
         return None
     try:
@@ -111,4 +158,14 @@ def instant(text: str | None, name: str) -> datetime | None:
         raise SpecError(f"'{name}' must be like 2026-11-21T12:00:00Z, not '{text}'") from error
     if found.tzinfo is None:
         raise SpecError(f"'{name}' needs an offset from UTC: write {text}Z or {text}+01:00")
+    if not _FIRST <= found < _LAST:
+        raise SpecError(
+            f"'{name}' ({text}) lies outside the years {_FIRST.year} to {_LAST.year - 1}: leave it "
+            "empty where there is no bound"
+        )
+    if by is not None and found > by:
+        raise SpecError(
+            f"'{name}' ({found}) is later than this run's own time ({by}): write a moment that is "
+            "over"
+        )
     return found.astimezone(UTC)

@@ -5,11 +5,11 @@ published, and what could not be applied fails the DAG last, when the rest is sa
 """
 # ruff: noqa: PLC0415 - Delta and Arrow are imported by the tasks that use them
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airflow.sdk import (
     DAG,
@@ -27,11 +27,8 @@ from strandline.errors import Terminal
 from strandline.manifest import Work
 from strandline.receipt import Counts, TableReceipt
 from strandline.source import Source
-from strandline_airflow import assets, deadlines
+from strandline_airflow import assets, deadlines, orders
 from strandline_airflow.operators import StrandlineSparkOperator
-
-if TYPE_CHECKING:
-    from strandline_airflow.orders import Order
 
 DEFAULT_ARGS = {
     "retries": 2,
@@ -93,12 +90,14 @@ def cron(expression: str | None) -> CronTriggerTimetable | None:
 class Form:
     """What somebody may order: the fields to fill in, and what makes an order of them.
 
-    `order` gets the source, the fields and the time of the run; it changes nothing.
+    `order` gets the source, the fields and the time of the run; it changes nothing. `scheduled` has
+    the fields whose default is another one where nobody is there to fill them in.
     """
 
     what: str
     params: dict[str, Param]
-    order: Callable[[Source, dict[str, Any], datetime], "Order"]
+    order: Callable[[Source, dict[str, Any], datetime], orders.Order]
+    scheduled: Mapping[str, Any] = field(default_factory=dict)
 
 
 def ordered(source: Source, path: Path, form: Form, schedule: Any = None) -> DAG:
@@ -114,10 +113,9 @@ def _plan(source: Source, form: Form) -> Any:
     def plan() -> str:
         from strandline_airflow import order_run
 
-        context = get_current_context()
-        params, run_after = dict(context["params"]), context["dag_run"].run_after
-        order = form.order(source, params, run_after)
-        manifest = order_run.plan(source, order, run_after, dry=params["dry_run"])
+        with orders.filled_in(form.params, form.scheduled) as (params, run_after):
+            order = form.order(source, params, run_after)
+            manifest = order_run.plan(source, order, run_after, dry=params["dry_run"])
         if manifest is None:
             raise AirflowSkipException("dry run: the plan is in this log, nothing was changed")
         return manifest

@@ -1,6 +1,7 @@
 """`reconcile__SOURCE`: a table against the source's own rows; lists differences, corrects them."""
 # ruff: noqa: PLC0415 - Delta and Arrow are imported by the tasks that use them
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -18,6 +19,8 @@ from strandline.source import Source
 from strandline_airflow import orders
 from strandline_airflow.orders import Order
 from strandline_airflow.pipeline import Form, ordered
+
+_PATTERN = re.compile(r"[*?\[{]")  # Spark reads whatever files match
 
 _PARAMS = {
     "table": Param(
@@ -56,20 +59,21 @@ _PARAMS = {
         "changed since: wrong versions are closed by `snapshot_correction`, rows that the source "
         "lacks by `snapshot_absent`. Run it without this first, and look at the differences.",
     ),
-    "dry_run": orders.dry_run(True),
+    "dry_run": orders.dry_run(),
 }
 
 
-def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order:
-    """What the form asks for."""
+def order(source: Source, params: dict[str, Any], run_after: datetime) -> Order:
+    """What the form asks for, as far as it can be told without reading any rows."""
     from strandline_airflow.publications import Publications
 
-    options, told = _compared_with(params)
+    options, told = _compared_with(params, run_after)
     lake = SourceLake(source.lake, source.name)
     (row,) = orders.chosen(source, Publications(lake).last(), [params["table"]])
     if row.history_version < 0:
         raise SpecError(f"{row.table} has no history yet: let compact__{source.name} make it")
     read = None
+    _check_rows(source, params)
     if params["connection"]:
         options = replace(options, snapshot=lake.snapshot(str(row.table)))
         read = partial(_read, options, params["connection"], params["query"])
@@ -86,14 +90,39 @@ def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order
     )
 
 
-def _compared_with(params: Mapping[str, Any]) -> tuple[Reconciliation, str]:
+def _check_rows(source: Source, params: Mapping[str, Any]) -> None:
+    """Refuses rows that are nowhere: a connection that is missing, a file that is not there."""
+    if params["connection"]:
+        from strandline_airflow import database
+
+        database.check(params["connection"])
+    # A lake elsewhere says nothing of where Spark runs, nor of which files it sees there.
+    elif "://" not in source.lake and _is_missing(params["snapshot"]):
+        raise SpecError(
+            f"'snapshot': there is nothing at {params['snapshot']}: it has to be where the tasks "
+            "run, under its whole path"
+        )
+
+
+def _is_missing(snapshot: str) -> bool:
+    """Whether it names a file or folder of this machine's that is not there."""
+    path = f"/{snapshot.removeprefix('file:').lstrip('/')}"
+    if not snapshot.startswith(("/", "file:/")) or _PATTERN.search(path):
+        return False
+    try:
+        return not Path(path).exists()
+    except OSError:  # what this process may not see, Spark may
+        return False
+
+
+def _compared_with(params: Mapping[str, Any], run_after: datetime) -> tuple[Reconciliation, str]:
     """The snapshot that the form names, and what to call it."""
     named = bool(params["snapshot"]), bool(params["connection"])
     if not params["table"] or named == (False, False):
         raise SpecError("name the table in the form, and the snapshot of its rows or a connection")
     if named == (True, True):
         raise SpecError("name a snapshot or a connection, not both")
-    moment = orders.instant(params["as_of"], "as_of")
+    moment = orders.instant(params["as_of"], "as_of", by=run_after)
     as_of = "" if moment is None else moment.isoformat()
     if params["connection"]:
         if not params["query"]:

@@ -38,7 +38,7 @@ _PARAMS = {
         description="Instead of rebuilding anything: the number of a run that swapped. Its tables "
         "become what they were before; what was applied since is applied again by the next run.",
     ),
-    "dry_run": orders.dry_run(True),
+    "dry_run": orders.dry_run(),
 }
 
 
@@ -49,7 +49,10 @@ def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order
     lake = SourceLake(source.lake, source.name)
     rows = orders.chosen(source, Publications(lake).last(), params["tables"])
     if params["undo"] is not None:
-        return _undo(lake, source, params["undo"], {str(row.table) for row in rows})
+        if params["swap"]:
+            raise SpecError("'undo' takes a swap back and makes none: leave 'swap' unticked")
+        known = {str(row.table) for row in rows}
+        return _undo(lake, source, params["undo"], known, params["tables"])
     there = [row for row in rows if row.history_version >= 0]
     if not there:
         raise SpecError(f"nothing of {source.name} that was named has a history to be rebuilt yet")
@@ -87,8 +90,13 @@ def _versions(lake: SourceLake, rows: Iterable["Published"]) -> dict[str, dict[s
     }
 
 
-def _undo(lake: SourceLake, source: Source, number: int, wanted: set[str]) -> Order:
-    """The order that takes a run back, as far as it swapped the wanted tables."""
+def _undo(
+    lake: SourceLake, source: Source, number: int, known: set[str], named: Iterable[str]
+) -> Order:
+    """The order that takes a run back, as far as it swapped the `known` tables.
+
+    Raises `SpecError` where it swapped none of them, or not all that are `named`.
+    """
     from strandline_airflow.manifests import Manifests
 
     taken = Manifests(lake).numbered(number)
@@ -97,7 +105,14 @@ def _undo(lake: SourceLake, source: Source, number: int, wanted: set[str]) -> Or
             f"run {number} of {source.name} swapped nothing: the log of task `replay` of the run "
             "to take back names its number"
         )
-    cuts = tuple(cut for cut in taken.tables if cut.table in wanted)
+    cuts = tuple(cut for cut in taken.tables if cut.table in known)
+    swapped = [cut.table for cut in taken.tables]
+    others = [name for name in named if name not in swapped]
+    if others or not cuts:
+        raise SpecError(
+            f"run {number} of {source.name} did not swap {', '.join(others or sorted(known))}: it "
+            f"swapped {', '.join(swapped)}"
+        )
     return Order(
         work=Work.UNDO,
         tables=cuts,

@@ -32,7 +32,7 @@ _PARAMS = {
     ),
     "since": orders.moment("Since", "Only records with this Kafka time or later."),
     "until": orders.moment("Until", "Only records with an earlier Kafka time."),
-    "dry_run": orders.dry_run(True),
+    "dry_run": orders.dry_run(),
 }
 _COUNTED = (
     'SELECT "table", reason, topic_id, "partition", count(*) AS records,'

@@ -175,6 +175,17 @@ def test_every_field_of_a_form_has_a_description_and_a_default_that_is_right():
 
 
 @pytest.mark.usefixtures("folder")
+def test_every_form_is_a_dry_run_until_somebody_unticks_it():
+    dags = bag().dags
+    assert {dags[dag_id].params["dry_run"] for dag_id in TRIGGERED} == {True}
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_backfill_ends_with_what_says_whether_it_failed():
+    assert [task.task_id for task in bag().dags["backfill__shop"].leaves] == ["report"]
+
+
+@pytest.mark.usefixtures("folder")
 def test_what_changes_histories_waits_in_the_pool_of_its_source():
     for dag_id in (
         "maintain__shop",

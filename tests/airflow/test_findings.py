@@ -1,7 +1,11 @@
 """What is shown of one record: readable where that loses nothing, else as it came."""
 
+from types import SimpleNamespace
+
+import pyarrow as pa
 import pytest
-from strandline_airflow.findings import _indented, _text
+from deltalake import DeltaTable, write_deltalake
+from strandline_airflow.findings import _indented, _never_seen, _text
 
 
 @pytest.mark.parametrize(
@@ -28,3 +32,18 @@ def test_what_is_beside_an_embedded_schema_is_shown_first():
 
 def test_a_long_value_is_cut():
     assert _text(("ä" * 10).encode(), 3) == "äää…"
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        (3, "; there are "),
+        (1_001, "; in a sample of its keys the closest of 1000 are"),
+    ],
+)
+def test_the_closest_keys_are_those_of_a_sample_where_there_are_many(tmp_path, keys, says):
+    rows = pa.table({"_key": [f'{{"id":{key}}}' for key in range(keys)]})
+    write_deltalake(tmp_path, rows)
+    table = SimpleNamespace(table="orders")
+    told = _never_seen(DeltaTable(tmp_path), table, '{"id":2000002}', refused=0)
+    assert f'orders has never seen a key {{"id":2000002}}{says}' in told

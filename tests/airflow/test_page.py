@@ -4,10 +4,12 @@ from html.parser import HTMLParser
 from types import SimpleNamespace
 from urllib.parse import quote
 
+import pyarrow as pa
 import pytest
 from airflow.models.dagrun import DagRun
 from airflow.utils.session import create_session
-from page_stage import EVIL, NOON, ORDERS, client
+from deltalake import write_deltalake
+from page_stage import EVIL, HISTORY, NOON, ORDERS, client, version
 from sqlalchemy import select
 from strandline_airflow import page, permission
 
@@ -230,6 +232,18 @@ def test_the_timeline_of_a_key_goes_on_where_its_row_moved(see):
     assert see(record).text.count("shop.orders[0] 3") == 1
 
 
+def test_a_key_from_before_its_column_was_widened_is_found_as_it_is_shown(
+    see, lake, arrive, publish
+):
+    keys = ['{"id":1}', '{"id":"1.50"}']
+    rows = [{**version(n, keys[0]).cells(), "_key": key} for n, key in enumerate(keys)]
+    write_deltalake(lake.history("orders"), pa.Table.from_pylist(rows, HISTORY))
+    arrive(ORDERS, 1)
+    publish(orders={"history_version": 0})
+    for key in keys:
+        assert see("key", source="shop", table="orders", key=key).status == 200
+
+
 @pytest.mark.usefixtures("published")
 def test_a_truncate_is_a_line_across(see):
     assert "TRUNCATE" in see("key", source="shop", table="orders", key='{"id": "2"}').text
@@ -277,10 +291,10 @@ def test_every_link_is_relative_and_leads_somewhere(see, quarantine):
         ("quarantine", {"table": "orders", "page": "-1"}, 400, "'page': Input should be greater"),
         ("key", {"table": "orders"}, 404, 'Write a key of orders, for example {"id":'),
         ("key", {"table": "orders", "key": "77"}, 400, 'never seen a key {"id":77}; '),
-        ("key", {"table": "orders", "key": '{"id": 1'}, 400, "never seen a key"),
+        ("key", {"table": "orders", "key": '{"id": 1'}, 400, "'id' of the key must be a whole"),
         ("key", {"table": "orders", "key": '{"no": 1}'}, 400, "the key is made of id; write it as"),
-        ("key", {"table": "orders", "key": "' OR ''='"}, 400, "never seen a key"),
-        ("key", {"table": "orders", "key": "x\x00"}, 400, "never seen a key"),
+        ("key", {"table": "orders", "key": "' OR ''='"}, 400, 'write the key as {"id":'),
+        ("key", {"table": "orders", "key": "x\x00"}, 400, 'write the key as {"id":'),
         ("record", {"topic": ORDERS, "partition": 0, "offset": 99}, 404, "may be a hole"),
         ("record", {"topic": ORDERS, "partition": "a", "offset": 1}, 400, "valid integer"),
         ("record", {"topic": ORDERS, "partition": 0, "offset": 10**30}, 400, "'offset'"),

@@ -88,6 +88,27 @@ def test_two_topics_of_one_table_are_an_error_that_names_both(source):
         next_manifest(source, PIN, [landed(ORDERS, 1), landed("other.public.orders", 1)], {})
 
 
+def test_a_second_topic_of_a_table_is_an_error_also_where_the_first_has_no_news(source):
+    states = [landed(ORDERS, 9), landed("other.public.orders", 1)]
+    with pytest.raises(Terminal, match=r"both feed table 'public.orders': give one of them"):
+        next_manifest(source, PIN, states, {(f"id-{ORDERS}", 0): 9})
+
+
+def test_a_topic_of_which_nothing_is_landed_feeds_no_table_yet(source):
+    states = [landed(ORDERS, 1), landed("other.public.orders", 3, first_offset=3)]
+    assert [cut.topic for cut in next_manifest(source, PIN, states, {}).tables] == [ORDERS]
+
+
+def test_control_topics_feed_no_table_whatever_they_are_called(tmp_path):
+    text = (
+        'connector = "postgresql"\nlake = "/lake"\n[kafka]\ntopic_prefix = "inventory"\n'
+        '[[table]]\ntopic = "inventory.public.t"\nname = "transaction"\n'
+    )
+    source = source_file.parse(text, tmp_path / "inventory.toml", {})
+    states = [landed("inventory.public.t", 1), landed("inventory.transaction", 1)]
+    assert [cut.table for cut in next_manifest(source, PIN, states, {}).tables] == ["transaction"]
+
+
 def test_tables_and_ranges_come_in_one_order_whatever_the_input_order(source):
     states = [
         landed("inventory.public.b", 1),

@@ -19,8 +19,13 @@ BOTH = '{"order_id":2,"code":"A"}'
         ("5", '{"code":"A"}', '{"code":"5"}'),
         ('it\'s "so"', '{"code":"A"}', '{"code":"it\'s \\"so\\""}'),
         ("true", '{"on":false}', '{"on":true}'),
-        ("null", '{"id":1}', '{"id":null}'),
-        ("five", '{"id":1}', '{"id":"five"}'),
+        ("TRUE", '{"on":false}', '{"on":true}'),
+        ("false", '{"on":true}', '{"on":false}'),
+        ("007", '{"id":1}', '{"id":7}'),
+        ("1e5", '{"code":"A"}', '{"code":"1e5"}'),
+        ("[1,2]", '{"code":"A"}', '{"code":"[1,2]"}'),
+        ("true", '{"code":"A"}', '{"code":"true"}'),
+        ("null", '{"code":"A"}', '{"code":"null"}'),
         ('{"code": "B", "order_id": 7}', BOTH, '{"order_id":7,"code":"B"}'),
         ('{"order_id": 7, "code": 1.50}', BOTH, '{"order_id":7,"code":"1.50"}'),
     ],
@@ -34,6 +39,29 @@ def test_what_is_no_key_of_the_table_is_told_what_one_is_made_of(wanted):
     with pytest.raises(SpecError, match="made of order_id, code; write it as") as refused:
         like(wanted, BOTH)
     assert BOTH in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sample", "says"),
+    [
+        ("five", '{"id":1}', "'id' of the key must be a whole number"),
+        ("5.0", '{"id":1}', "'id' of the key must be a whole number"),
+        ("[1]", '{"id":1}', "'id' of the key must be a whole number"),
+        ("true", '{"id":1}', "'id' of the key must be a whole number"),
+        ("null", '{"id":1}', "'id' of the key must be a whole number"),
+        ('{"id": {"id": 5}}', '{"id":1}', "'id' of the key must be a whole number"),
+        ('{"id": 5', '{"id":1}', "'id' of the key must be a whole number"),
+        ("yes", '{"on":false}', "'on' of the key must be true or false"),
+        ("1", '{"on":false}', "'on' of the key must be true or false"),
+        ('{"code": [1]}', '{"code":"A"}', "'code' of the key must be a text"),
+        ('{"code": null}', '{"code":"A"}', "'code' of the key must be a text"),
+        ('{"order_id": "x", "code": "A"}', BOTH, "'order_id' of the key must be a whole number"),
+    ],
+)
+def test_a_value_that_no_key_of_the_table_can_have_is_refused(wanted, sample, says):
+    with pytest.raises(SpecError, match=f"{says}; write the key as ") as refused:
+        like(wanted, sample)
+    assert sample in str(refused.value)
 
 
 def test_half_a_json_document_is_a_text_like_any_other():

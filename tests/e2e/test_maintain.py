@@ -38,9 +38,9 @@ def tended(shop):
         shop.arrive()
     shop.first_version = shop.published().history_version
     shop.story = shop.history()
-    shop.planned = shop.trigger("maintain", dry_run=True)
+    shop.planned = shop.trigger("maintain")
     shop.unplanned = shop.published()
-    shop.states = shop.trigger("maintain")
+    shop.states = shop.trigger("maintain", dry_run=False)
     shop.tended = shop.published()
     return shop
 
@@ -72,13 +72,13 @@ def test_a_publication_that_stands_keeps_its_files_however_old_they_are(tended):
     standing, story = tended.tended.history_version, tended.history()
     tended.stream.change("u", 1, 50, name="zoe")
     tended.arrive()
-    tended.order(form(keep_hours=0, published={"public.item": standing}))
+    tended.order(form(keep_hours=0, published={"public.item": standing}), dry_run=False)
     assert tended.history(standing) == story
 
 
 def test_files_of_versions_that_nobody_is_told_of_are_deleted(tended):
     files = data_files(tended.lake.history("public.item"))
-    tended.order(form(keep_hours=0), optimize=False)
+    tended.order(form(keep_hours=0), optimize=False, dry_run=False)
     assert data_files(tended.lake.history("public.item")) < files
     assert tended.history()[-1] == "1: zoe"
     with pytest.raises(Exception, match=r"not found|No such file"):
@@ -86,7 +86,7 @@ def test_files_of_versions_that_nobody_is_told_of_are_deleted(tended):
 
 
 def test_the_policy_forgets_records_changes_and_versions_but_never_the_last_one(tended):
-    receipt = tended.order(form(later=90))
+    receipt = tended.order(form(later=90), dry_run=False)
     assert tended.history() == ["1: zoe"]
     assert receipt.counts.history_rows == 1
     assert receipt.did["versions forgotten"] == 4
