@@ -13,13 +13,15 @@ from typing import Any
 from strandline import connect
 from strandline.errors import SpecError, UndecodableError
 from strandline.interpreter.decode import Decoded, Decoder
+from strandline.key import shortest
 from strandline.printable import clipped, printable
 from strandline.record import Coordinates, Record
+from strandline.spelling import Number
 from strandline.values import compact
 
 _SHOWN = 4
 _WIDTH = 80  # cells of one name in an error
-_WHOLE = re.compile(r"-?[0-9]{1,40}")
+_NUMBER = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?")
 
 
 def topic(wanted: str, topics: Collection[str]) -> str:
@@ -47,7 +49,7 @@ def key(wanted: str, keys: Collection[str], decoder: Decoder) -> str:
     if as_sent in keys:
         return as_sent
     given = _given(wanted)
-    found = next((each for each in keys if _same(given, json.loads(each))), None)
+    found = next((each for each in keys if _same(given, _cells(each))), None)
     if found is not None:
         return found
     raise SpecError(_no_key(wanted, given, keys))
@@ -58,7 +60,7 @@ def like(wanted: str, sample: str) -> str:
 
     As JSON in any spelling, or a bare value. Raises `SpecError` that says what a key is made of.
     """
-    cells, given = json.loads(sample), _given(wanted)
+    cells, given = _cells(sample), _given(wanted)
     if not isinstance(given, dict) and len(cells) == 1:
         # To the letter: as JSON the text 1e5 is a number that is spelt otherwise.
         given = dict.fromkeys(cells, given if isinstance(given, str) else wanted)
@@ -81,8 +83,8 @@ def _as(given: object, cell: object) -> object:
     match cell:
         case bool():
             return text.lower() == "true" if text.lower() in {"true", "false"} else None
-        case int():
-            return int(text) if _WHOLE.fullmatch(text) else None
+        case int() | Decimal():  # of a decimal column some values are whole
+            return shortest(Decimal(text)) if _NUMBER.fullmatch(text) else None
         case _:
             return None if given is None or isinstance(given, dict | list) else text
 
@@ -91,8 +93,8 @@ def _kind(cell: object) -> str:
     match cell:
         case bool():
             return "true or false"
-        case int():
-            return "a whole number"
+        case int() | Decimal():
+            return "a number"
         case _:
             return "a text"
 
@@ -120,15 +122,24 @@ def _given(wanted: str) -> Any:
 def _same(given: Any, cells: Mapping[str, object]) -> bool:
     if isinstance(given, dict):
         return given.keys() == cells.keys() and all(
-            _spelling(given[name]) == _spelling(cell) for name, cell in cells.items()
+            _comparable(given[name]) == _comparable(cell) for name, cell in cells.items()
         )
-    return len(cells) == 1 and _spelling(given) == _spelling(*cells.values())
+    return len(cells) == 1 and _comparable(given) == _comparable(*cells.values())
 
 
 def _spelling(value: object) -> str:
     if isinstance(value, str):
         return value
     return format(value, "f") if isinstance(value, Decimal) else json.dumps(value, default=str)
+
+
+def _comparable(value: object) -> str:
+    return shortest(value).text if isinstance(value, Decimal) else _spelling(value)
+
+
+def _cells(key: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(key, parse_float=Number)
+    return found
 
 
 def _no_key(wanted: str, given: Any, keys: Collection[str]) -> str:
