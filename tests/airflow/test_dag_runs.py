@@ -24,8 +24,9 @@ pytestmark = pytest.mark.usefixtures("airflow_database")
 
 ORDERS = "shop.orders"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC).isoformat()
-RECONCILE = {"table": "orders", "snapshot": "/x.csv", "as_of": NOON, "dry_run": False}
-NO_PATH = "no such path: /x.csv"
+# Of a store the plan does not know whether the file is there.
+RECONCILE = {"table": "orders", "snapshot": "s3://x/x.csv", "as_of": NOON, "dry_run": False}
+NO_PATH = "no such path: s3://x/x.csv"
 NOT_DONE = f"reconcile was not done: orders: {NO_PATH}; mend it and trigger reconcile__shop again"
 
 
