@@ -51,7 +51,7 @@ class Change:
     physical table, `emitted` is the envelope's own time in milliseconds. `whole`: a read of a whole
     table's snapshot. `in_flight`: of a transaction that may have been open when a snapshot was
     taken. `numbered`: an ordinal tells it from every other change at its position. `connector_run`
-    changes whenever the connector starts.
+    changes whenever the connector starts. `connector_name` is the logical one (topic prefix).
     """
 
     at: Coordinates
@@ -76,6 +76,7 @@ class Change:
     in_flight: bool = False
     numbered: bool = False
     connector_run: str | None = None
+    connector_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from strandline_spark.shape import Shape
 from strandline_spark.values import STRICT
 
 CONTROL_FIELDS = ("ddl", "tableChanges", "aggregate_type", "ts_ms")
-_SOURCE = ("connector", "version", "snapshot", "ts_ms", "ts_us", "db", "schema", "table")
+_SOURCE = ("connector", "version", "name", "snapshot", "ts_ms", "ts_us", "db", "schema", "table")
 
 
 @dataclass(frozen=True, slots=True)

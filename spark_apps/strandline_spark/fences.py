@@ -70,14 +70,22 @@ def _placed(fence: Column) -> Column:
     )
 
 
+def _is_of(snapshot: Snapshot) -> Column:
+    """A read that the snapshot's connector emitted in its time."""
+    span = F.col("_emitted").between(snapshot.started, snapshot.completed)
+    if snapshot.connector is None:
+        return span
+    name = F.col("_connector_name")
+    return span & (name.isNull() | (name == snapshot.connector))
+
+
 def sweeps(changes: DataFrame, snapshots: Sequence[Snapshot], run: int) -> DataFrame:
     """The fences of complete snapshots that read rows of this table, as rows of its changes.
 
     `changes` are all deliveries: one that repeats a read of a snapshot before counts for its own.
     Of two snapshots at one position the first one's fence stays.
     """
-    spans = (F.col("_emitted").between(s.started, s.completed) for s in snapshots)
-    own = F.array_compact(F.array(*(F.when(span, n) for n, span in enumerate(spans))))
+    own = F.array_compact(F.array(*(F.when(_is_of(s), n) for n, s in enumerate(snapshots))))
     reads = changes.where(F.col("_emitted").isNotNull())
     earliest = F.struct(major(F.col("_seq")), "_offset", "_partition")
     first = F.min_by(F.struct(*META), earliest).alias("first")
@@ -89,7 +97,7 @@ def sweeps(changes: DataFrame, snapshots: Sequence[Snapshot], run: int) -> DataF
         .agg(F.min_by("first", "_snapshot").alias("first"))
         .select("first.*")
     )
-    nothing = {name: F.lit(None).cast("string") for name in ("_key", "_link")}
+    nothing = {name: F.lit(None).cast("string") for name in ("_key", "_link", "_connector_name")}
     return found.withColumns(
         {
             **nothing,

@@ -18,7 +18,7 @@ from strandline_spark import image, values
 from strandline_spark.cells import Cells
 from strandline_spark.changes import IN_FLIGHT, quoted
 from strandline_spark.connectors import Connector
-from strandline_spark.connectors.connector import whole
+from strandline_spark.connectors.connector import known, whole
 from strandline_spark.distinct import STREAMED, place
 from strandline_spark.envelopes import header, is_of_snapshot
 from strandline_spark.keys import Keys
@@ -82,6 +82,7 @@ class Meta:
             *self._compared(names),
             self.connector.scope(source).alias("_scope"),
             F.when(read & is_of_snapshot(), whole(F.col("v.ts_ms"))).alias("_emitted"),
+            F.when(read & is_of_snapshot(), known(source["name"])).alias("_connector_name"),
             self._clock().alias("_clock"),
             (F.lit(False) if self.flat else self._ordinal().isNotNull()).alias("_numbered"),
             header(RUN_ID).alias("_connector_run"),

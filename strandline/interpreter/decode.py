@@ -187,6 +187,7 @@ class Decoder:
             in_flight=event.in_flight and op is not Op.READ,
             numbered=ordinal is not None,
             connector_run=_text(record.header(RUN_ID)),
+            connector_name=event.connector_name,
         )
         return Decoded(change, types, shown, event.connector)
 
