@@ -12,7 +12,7 @@ from strandline.interpreter.event import EARLIEST, TOLERANCE
 from strandline.placeholder import spellings
 from strandline.position import Phase
 from strandline.rules import TableRules
-from strandline.types import Kind
+from strandline.types import Kind, Wire
 from strandline.version import TimeQuality
 from strandline_spark import image, values
 from strandline_spark.cells import Cells
@@ -24,6 +24,7 @@ from strandline_spark.envelopes import header, is_of_snapshot
 from strandline_spark.keys import Keys
 from strandline_spark.shape import Shape
 
+_SENT_AS_TEXT = (Wire.PLAIN, Wire.JSON_TEXT)
 _NOTHING = "\x00"  # stands for NULL inside hashes, where NULL would leave no trace
 
 
@@ -203,10 +204,11 @@ class Meta:
         return found
 
     def _texts(self) -> list[str]:
+        """The columns whose cells are sent as texts; other kinds of text are made of documents."""
         return [
             name
             for name, types in self.shape.columns.items()
-            if all(of.kind is Kind.TEXT for of in types.values())
+            if all(of.kind is Kind.TEXT and of.wire in _SENT_AS_TEXT for of in types.values())
         ]
 
 
