@@ -98,6 +98,10 @@ class Fence:
     in_flight: bool = False
     stored: int = 0
 
+    def concerns(self, scope: str | None) -> bool:
+        """True for the rows of that physical table; where either is not known, for all."""
+        return self.scope is None or scope is None or self.scope == scope
+
 
 @dataclass(frozen=True, slots=True)
 class Control:

@@ -108,7 +108,9 @@ def derive(
     else:
         rows = unmoved(living)
     return Derived(
-        versions=fold(rows, context.columns, partial=seen["unset"] > 0),
+        versions=fold(
+            rows, context.columns, partial=seen["unset"] > 0, fenced=context.fences is not None
+        ),
         unseen=_unseen(living),
         keys=seen["keys"],
         distinct=seen["distinct"],

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from strandline.notification import Snapshot
 from strandline_spark.changes import META
 from strandline_spark.distinct import before_phase, directly_after, major
+from strandline_spark.link import by_key, is_image, so_far
 from strandline_spark.windows import of_key
 
 SWEEP = "sweep"
@@ -18,11 +19,12 @@ _FENCE = (
 
 
 def fenced(rows: DataFrame, fences: DataFrame | None, *, shared: bool) -> DataFrame:
-    """Adds `_fence`, the first fence of its table after each row, and `_cut_here`.
+    """Adds `_fence`, the first fence after each row that concerns its table, and `_cut_here`.
 
-    There are few: they travel as one array. `_cut_here` says that a truncate stands at the row's
-    own position. `shared`: rows of other transactions may have a truncate's position; in its own
-    partition the offset tells then (ordering-notes §9, A11).
+    A key may come back in another table of its topic: where its last image came from, there it is.
+    There are few fences: they travel as one array. `_cut_here` says that a truncate stands at the
+    row's own position. `shared`: rows of other transactions may have a truncate's position; in its
+    own partition the offset tells then (ordering-notes §9, A11).
     """
     if fences is None:
         nothing = F.lit(None).cast(_FENCE)
@@ -33,11 +35,10 @@ def fenced(rows: DataFrame, fences: DataFrame | None, *, shared: bool) -> DataFr
     )
     key = of_key()
     read = F.when(F.col("_emitted").isNotNull(), major(F.col("_seq")))
-    told = F.when(F.col("_scope").isNotNull(), F.col("_seq"))
-    scoped = together.withColumns(
-        {"_of": F.max_by("_scope", told).over(key), "_reads": F.collect_set(read).over(key)}
-    )
-    own = scoped.withColumn("_own", F.filter("_fences", _concerns))
+    shown = F.when(is_image(), F.col("_scope"))
+    table = F.last(shown, ignorenulls=True).over(so_far(by_key()))
+    own = together.withColumns({"_of": table, "_reads": F.collect_set(read).over(key)})
+    own = own.withColumn("_own", F.filter("_fences", _concerns))
     if shared:
         at = F.collect_set(F.struct(major(F.col("_seq")).alias("major"), "_partition")).over(key)
         own = own.withColumn("_beside", at)
@@ -53,7 +54,7 @@ def fenced(rows: DataFrame, fences: DataFrame | None, *, shared: bool) -> DataFr
 
 
 def _concerns(fence: Column) -> Column:
-    """A fence of the key's table that does not spare the key because its snapshot read it."""
+    """A fence of the row's table that does not spare the key because its snapshot read it."""
     scope = fence["_scope"].isNull() | F.col("_of").isNull() | (fence["_scope"] == F.col("_of"))
     spared = fence["_sweep"] & F.array_contains("_reads", major(fence["_seq"]))
     return scope & ~spared
