@@ -50,7 +50,7 @@ class Change:
     the rest something may stand in for what is not in the log. `scope` names the
     physical table, `emitted` is the envelope's own time in milliseconds. `whole`: a read of a whole
     table's snapshot. `in_flight`: of a transaction that may have been open when a snapshot was
-    taken. `numbered`: an ordinal tells it from every other change at its position. `connector_run`
+    taken. `ordinal` tells changes of one identity apart, where deliveries have one. `connector_run`
     changes whenever the connector starts. `connector_name` is the logical one (topic prefix).
     """
 
@@ -74,7 +74,7 @@ class Change:
     emitted: int | None = None
     whole: bool = False
     in_flight: bool = False
-    numbered: bool = False
+    ordinal: str | None = None
     connector_run: str | None = None
     connector_name: str | None = None
 

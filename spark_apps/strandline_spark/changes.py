@@ -20,7 +20,7 @@ from strandline_spark import delta
 META = (
     "_key", "_op", "_seq", "_position", "_link", "_identity", "_moved_to", "_moved_from", "_unset",
     "_unheld", "_tx_id", "_before", "_after", "_told", "_scope", "_emitted", "_connector_name",
-    "_clock", "_in_flight", "_numbered", "_connector_run", "_time",
+    "_clock", "_in_flight", "_ordinal", "_connector_run", "_time",
     "_source_ts", "_ts_quality", "_topic", "_topic_id", "_partition", "_offset", "_run", "_kind",
 )  # fmt: skip
 PARTITION = "_kind"

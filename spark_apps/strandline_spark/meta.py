@@ -85,7 +85,7 @@ class Meta:
             F.when(read & is_of_snapshot(), whole(F.col("v.ts_ms"))).alias("_emitted"),
             F.when(read & is_of_snapshot(), known(source["name"])).alias("_connector_name"),
             self._clock().alias("_clock"),
-            (F.lit(False) if self.flat else self._ordinal().isNotNull()).alias("_numbered"),
+            (F.lit(None).cast("string") if self.flat else self._ordinal()).alias("_ordinal"),
             header(RUN_ID).alias("_connector_run"),
             in_flight.alias("_in_flight"),
             best.alias("_time"),
@@ -125,10 +125,7 @@ class Meta:
 
     def _identity(self) -> Column:
         source = F.col("v.source")
-        parts: tuple[Column, ...] = (
-            *self.connector.identity(source),
-            self._ordinal(),
-        )
+        parts: tuple[Column, ...] = tuple(self.connector.identity(source))
         if self.flat:
             place = F.concat_ws(":", "topic_id", "partition", "offset")
             placed = self.connector.major(source).isNotNull()
