@@ -50,8 +50,8 @@ class Change:
     the rest something may stand in for what is not in the log. `scope` names the
     physical table, `emitted` is the envelope's own time in milliseconds. `whole`: a read of a whole
     table's snapshot. `in_flight`: of a transaction that may have been open when a snapshot was
-    taken. `numbered`: an ordinal tells it from every other change at its position. `connector_run`
-    changes whenever the connector starts.
+    taken. `ordinal` tells changes of one identity apart, where deliveries have one. `connector_run`
+    changes whenever the connector starts. `connector_name` is the logical one (topic prefix).
     """
 
     at: Coordinates
@@ -74,8 +74,9 @@ class Change:
     emitted: int | None = None
     whole: bool = False
     in_flight: bool = False
-    numbered: bool = False
+    ordinal: str | None = None
     connector_run: str | None = None
+    connector_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,10 @@ class Fence:
     tx_id: str | None = None
     in_flight: bool = False
     stored: int = 0
+
+    def concerns(self, scope: str | None) -> bool:
+        """True for the rows of that physical table; where either is not known, for all."""
+        return self.scope is None or scope is None or self.scope == scope
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from strandline.errors import SpecError
 from strandline.interpreter import Rules, Stages, TableHistory, interpret, no_rules
 from strandline.interpreter.decode import Decoded
 from strandline.interpreter.fold import Shape, fold
-from strandline.interpreter.link import Life, Linked
+from strandline.interpreter.link import Life, Linked, table_at
 from strandline.position import major_of
 from strandline.record import Coordinates, Record
 from strandline.rendering import plain
@@ -273,7 +273,8 @@ class _Telling:
         if streamed:
             return max(streamed, key=lambda change: change.seq).at
         fences = self.stages.found.fences
-        return next((fence.at for fence in fences if major_of(fence.seq) == major), None)
+        own = (fence for fence in fences if fence.concerns(read.scope))
+        return next((fence.at for fence in own if major_of(fence.seq) == major), None)
 
     def _live(self, seq: str) -> bool:
         return any(
@@ -286,15 +287,18 @@ class _Telling:
         ended = {end.at for end in ends if isinstance(end, Fence) and not end.sweep}
         firsts = {(fence.seq, fence.scope): fence.at for fence in self.stages.found.fences}
         ordered = sorted(self.kept.values(), key=lambda change: change.seq)
-        scope = next((c.scope for c in reversed(ordered) if c.scope is not None), None)
+        known = next((c.scope for c in ordered if c.scope is not None), None)
         for fence in self.stages.fences:
             record, first = _reference(fence), firsts[fence.seq, fence.scope]
             if fence.at in ended:
                 continue
             if fence.at != first:
                 yield (fence.seq, _OWN), Passed(record, Reason.REDELIVERY, first)
-            elif fence.scope and scope and fence.scope != scope:
-                yield (fence.seq, _OWN), Passed(record, Reason.OTHER_TABLE, detail=fence.scope)
+            elif not fence.concerns(table_at(ordered, fence.seq) or known):
+                yield (
+                    (fence.seq, _OWN),
+                    Passed(record, Reason.OTHER_TABLE, detail=fence.scope or ""),
+                )
             else:
                 yield (fence.seq, _OWN), Passed(record, Reason.NOT_LIVE)
 

@@ -66,7 +66,6 @@ def corrections(differences: DataFrame, run: TableRun, as_of: str) -> DataFrame:
         "_unheld": _names([]),
         "_scope": F.col("_scope"),
         "_in_flight": F.lit(False),
-        "_numbered": F.lit(True),
         "_time": moment,
         "_source_ts": moment,
         "_ts_quality": F.lit(TimeQuality.SNAPSHOT.value),

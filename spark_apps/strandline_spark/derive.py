@@ -108,7 +108,9 @@ def derive(
     else:
         rows = unmoved(living)
     return Derived(
-        versions=fold(rows, context.columns, partial=seen["unset"] > 0),
+        versions=fold(
+            rows, context.columns, partial=seen["unset"] > 0, fenced=context.fences is not None
+        ),
         unseen=_unseen(living),
         keys=seen["keys"],
         distinct=seen["distinct"],
@@ -126,12 +128,14 @@ def _first(deliveries: DataFrame, context: Context) -> tuple[DataFrame, list[Dat
         refused = refused.join(deliveries.select("_key").distinct(), "_key", "left_semi")
     if context.in_flight and not deliveries.where("_in_flight").isEmpty():
         deliveries = in_flight.after_reads(deliveries, in_flight.reads(context.everything))
-    counted, held = numbered(_carried(deliveries, context), refused), []
+    carried = _carried(deliveries, context)
+    counted, held = numbered(carried, refused), []
     if context.rules.shares:
         counted = counted.persist()
         held.append(counted)
         if not counted.where(F.col("_delivery") > 1).isEmpty():
-            counted = repetition.settled(counted, context.everything, shifts=context.rules.shifts)
+            told = repetition.told_apart(carried, context.everything, shifts=context.rules.shifts)
+            counted = numbered(told, refused)
     first = first_deliveries(counted)
     shifted = (
         shift.marked(first) if context.rules.shifts else first.withColumn("_shifts", F.lit(False))
@@ -164,7 +168,7 @@ _SHARED = (
     "_topic", "_partition", "_offset",
 )  # fmt: skip
 # What only telling deliveries apart takes.
-_DELIVERY = ("_identity", "_in_flight")
+_DELIVERY = ("_identity", "_ordinal", "_in_flight")
 # What a change brings along that a base row does not have.
 _CHANGE_COLUMNS = {
     "_link": "string",

@@ -14,7 +14,7 @@ from strandline_spark.windows import of_key
 
 _TIE_DIGITS, _PLACE_DIGITS = 16, 15
 # Of two deliveries at one offset, that of the topic itself stands before what was landed again.
-_EARLIEST = ("_offset", "_partition", "_topic_id")
+EARLIEST = ("_offset", "_partition", "_topic_id")
 REFUSED = "refused"
 # The operations after which no row stands.
 END_OPS = (*(op.value for op in ENDS), ABSENT)
@@ -68,7 +68,7 @@ def numbered(deliveries: DataFrame, refused: DataFrame | None) -> DataFrame:
         told = told.where(F.col("_op") != REFUSED)
     # A lone tombstone is its own first delivery: it has no identity but its coordinates.
     own = F.when(tombstone, F.struct("_partition", "_offset"))
-    same = of_key("_identity", own).orderBy(*_EARLIEST)
+    same = of_key("_identity", own).orderBy(*EARLIEST)
     streamed = F.col("_op").isin(*STREAMED) & ~F.col("_in_flight")
     before = raw().rowsBetween(Window.unboundedPreceding, -1)
     high = F.max(F.when(streamed, major(F.col("_seq")))).over(before)
@@ -126,7 +126,7 @@ def distinct_fences(deliveries: DataFrame) -> DataFrame:
     fences = deliveries.where(F.col("_kind") == "fence")
     first = F.min_by(
         F.struct("_time", F.col("_run").alias("_first_run"), "_partition", "_offset"),
-        F.struct("_clock", *_EARLIEST),
+        F.struct("_clock", *EARLIEST),
     )
     sweep = (F.col("_op") != Op.TRUNCATE.value).alias("_sweep")
     found = fences.groupBy("_seq", "_scope", sweep).agg(

@@ -16,7 +16,7 @@ from strandline_spark.connectors import Connector
 from strandline_spark.shape import Shape
 from strandline_spark.values import STRICT
 
-_SOURCE = ("connector", "version", "snapshot", "ts_ms", "ts_us", "db", "schema", "table")
+_SOURCE = ("connector", "version", "name", "snapshot", "ts_ms", "ts_us", "db", "schema", "table")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from strandline.notification import Snapshot
 from strandline_spark.changes import META
 from strandline_spark.distinct import before_phase, directly_after, major
+from strandline_spark.link import by_key, is_image, so_far
 from strandline_spark.windows import of_key
 
 SWEEP = "sweep"
@@ -18,11 +19,12 @@ _FENCE = (
 
 
 def fenced(rows: DataFrame, fences: DataFrame | None, *, shared: bool) -> DataFrame:
-    """Adds `_fence`, the first fence of its table after each row, and `_cut_here`.
+    """Adds `_fence`, the first fence after each row that concerns its table, and `_cut_here`.
 
-    There are few: they travel as one array. `_cut_here` says that a truncate stands at the row's
-    own position. `shared`: rows of other transactions may have a truncate's position; in its own
-    partition the offset tells then (ordering-notes §9, A11).
+    A key may come back in another table of its topic: where its last image came from, there it is.
+    There are few fences: they travel as one array. `_cut_here` says that a truncate stands at the
+    row's own position. `shared`: rows of other transactions may have a truncate's position; in its
+    own partition the offset tells then (ordering-notes §9, A11).
     """
     if fences is None:
         nothing = F.lit(None).cast(_FENCE)
@@ -33,11 +35,10 @@ def fenced(rows: DataFrame, fences: DataFrame | None, *, shared: bool) -> DataFr
     )
     key = of_key()
     read = F.when(F.col("_emitted").isNotNull(), major(F.col("_seq")))
-    told = F.when(F.col("_scope").isNotNull(), F.col("_seq"))
-    scoped = together.withColumns(
-        {"_of": F.max_by("_scope", told).over(key), "_reads": F.collect_set(read).over(key)}
-    )
-    own = scoped.withColumn("_own", F.filter("_fences", _concerns))
+    shown = F.when(is_image(), F.col("_scope"))
+    table = F.last(shown, ignorenulls=True).over(so_far(by_key()))
+    own = together.withColumns({"_of": table, "_reads": F.collect_set(read).over(key)})
+    own = own.withColumn("_own", F.filter("_fences", _concerns))
     if shared:
         at = F.collect_set(F.struct(major(F.col("_seq")).alias("major"), "_partition")).over(key)
         own = own.withColumn("_beside", at)
@@ -53,7 +54,7 @@ def fenced(rows: DataFrame, fences: DataFrame | None, *, shared: bool) -> DataFr
 
 
 def _concerns(fence: Column) -> Column:
-    """A fence of the key's table that does not spare the key because its snapshot read it."""
+    """A fence of the row's table that does not spare the key because its snapshot read it."""
     scope = fence["_scope"].isNull() | F.col("_of").isNull() | (fence["_scope"] == F.col("_of"))
     spared = fence["_sweep"] & F.array_contains("_reads", major(fence["_seq"]))
     return scope & ~spared
@@ -70,14 +71,22 @@ def _placed(fence: Column) -> Column:
     )
 
 
+def _is_of(snapshot: Snapshot) -> Column:
+    """A read that the snapshot's connector emitted in its time."""
+    span = F.col("_emitted").between(snapshot.started, snapshot.completed)
+    if snapshot.connector is None:
+        return span
+    name = F.col("_connector_name")
+    return span & (name.isNull() | (name == snapshot.connector))
+
+
 def sweeps(changes: DataFrame, snapshots: Sequence[Snapshot], run: int) -> DataFrame:
     """The fences of complete snapshots that read rows of this table, as rows of its changes.
 
     `changes` are all deliveries: one that repeats a read of a snapshot before counts for its own.
     Of two snapshots at one position the first one's fence stays.
     """
-    spans = (F.col("_emitted").between(s.started, s.completed) for s in snapshots)
-    own = F.array_compact(F.array(*(F.when(span, n) for n, span in enumerate(spans))))
+    own = F.array_compact(F.array(*(F.when(_is_of(s), n) for n, s in enumerate(snapshots))))
     reads = changes.where(F.col("_emitted").isNotNull())
     earliest = F.struct(major(F.col("_seq")), "_offset", "_partition")
     first = F.min_by(F.struct(*META), earliest).alias("first")
@@ -89,7 +98,7 @@ def sweeps(changes: DataFrame, snapshots: Sequence[Snapshot], run: int) -> DataF
         .agg(F.min_by("first", "_snapshot").alias("first"))
         .select("first.*")
     )
-    nothing = {name: F.lit(None).cast("string") for name in ("_key", "_link")}
+    nothing = {name: F.lit(None).cast("string") for name in ("_key", "_link", "_connector_name")}
     return found.withColumns(
         {
             **nothing,

@@ -47,15 +47,16 @@ class Columns:
         return F.struct(*(c.alias(f"c{n}") for n, c in enumerate(cells)), missing.alias("missing"))
 
 
-def fold(linked: DataFrame, columns: Columns, *, partial: bool) -> DataFrame:
+def fold(linked: DataFrame, columns: Columns, *, partial: bool, fenced: bool) -> DataFrame:
     """The versions of the keys, with `_is_head` and, on the heads, `_seq_seen`.
 
-    `partial`: whether any image lacks columns; if not, nothing has to be filled.
+    `partial`: whether any image lacks columns; if not, nothing has to be filled. `fenced`: whether
+    the table has fences.
     """
     rows = linked.where(is_image() | F.col("_ends") | _is_base())
     images = _filled(rows, columns.names) if partial else _sent(rows)
     images = images.where("_own").drop("_own", "_line")
-    return _versions(_boundaries(images, columns), columns.names)
+    return _versions(_boundaries(images, columns, fenced=fenced), columns.names)
 
 
 def _sent(rows: DataFrame) -> DataFrame:
@@ -86,7 +87,7 @@ def _filled(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
     )
 
 
-def _boundaries(rows: DataFrame, columns: Columns) -> DataFrame:
+def _boundaries(rows: DataFrame, columns: Columns, *, fenced: bool) -> DataFrame:
     """The rows at which something changes: new values, and ends.
 
     A change of ignored columns alone overwrites them in the version that stands.
@@ -100,7 +101,23 @@ def _boundaries(rows: DataFrame, columns: Columns) -> DataFrame:
     ignored = [name for name in columns.names if name not in columns.tracked]
     if ignored:
         marked = _overwritten(marked, ignored)
-    return marked.where(~F.col("_same")).drop("_same")
+    kept = (_fenced(marked) if fenced else marked).where(~F.col("_same")).drop("_same")
+    if not fenced:
+        return kept
+    passed = F.coalesce(F.lead("_passed").over(by_key()), F.col("_final"))
+    return kept.withColumn("_fence", passed["fence"]).drop("_passed", "_final")
+
+
+def _fenced(rows: DataFrame) -> DataFrame:
+    """Adds `_passed` and `_final`: the fence after the row before, and after the key's last row.
+
+    A version ends at the fence after its last row, which another table may have shown.
+    """
+    fence = F.struct(F.col("_fence").alias("fence"))
+    whole = by_key().rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    return rows.withColumns(
+        {"_passed": F.lag(fence).over(by_key()), "_final": F.last(fence).over(whole)}
+    )
 
 
 def _overwritten(rows: DataFrame, ignored: Sequence[str]) -> DataFrame:

@@ -4,18 +4,26 @@ Cells are only ever asked whether they are equal, so that an image holds a numbe
 array, for unlike a map one can be sorted, along with the steps of a walk.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from strandline.image import FALLBACK
+from strandline.image import FALLBACK, SHAPES
 
 IMAGE = "array<struct<key: string, value: bigint>>"
 
-# What is false in JSON, besides zero; as text it would be a value of a column of texts.
-_FALSE = ("false", "[]", '{"scale":0,"value":"AA=="}')
 _STANDS_IN = rf"^(?:{FALLBACK.pattern}|)\z"
+# What is false in JSON, and structs as JsonConverter writes them: a shape, a line, and those of
+# which each cell stands in. As text they would be values of a column of texts.
+_FALSE = rf'null|false|-?0(?:\.0+)?|\[\]|"(?:{FALLBACK.pattern}|)"'
+_SHAPE = rf'\{{[^{{}}]*"wkb":"(?:{"|".join(map(re.escape, SHAPES))})"[^{{}}]*(?:\{{[^{{}}]*\}})?\}}'
+_LINE = r'\{"a":0(?:\.0+)?,"b":1(?:\.0+)?,"c":0(?:\.0+)?\}'
+_CELL = rf'"[^"]*":(?:{_FALSE}|{_SHAPE}|{_LINE})'
+_STRUCT = rf"\{{{_CELL}(?:,{_CELL})*\}}"
+_DOCUMENT = rf"^(?:{_FALSE}|{_SHAPE}|{_LINE}|{_STRUCT})\z"
+_LONGEST = 1_000  # characters: nothing that stands in is longer
 
 
 def nothing() -> Column:
@@ -53,8 +61,8 @@ def told(held: Column, defaults: Column | None, texts: Collection[str]) -> Colum
     """
 
     def says(name: Column, cell: Column) -> Column:
-        false = cell.isin(*_FALSE) & ~name.isin(*texts)
-        value = cell.isNotNull() & ~cell.rlike(_STANDS_IN) & ~false
+        made_up = F.when(F.length(cell) <= _LONGEST, cell.rlike(_DOCUMENT)).otherwise(F.lit(False))
+        value = cell.isNotNull() & ~cell.rlike(_STANDS_IN) & ~(made_up & ~name.isin(*texts))
         if defaults is None:
             return value
         default = F.try_element_at(defaults, name)

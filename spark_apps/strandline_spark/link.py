@@ -78,7 +78,8 @@ def not_stale(rows: DataFrame, *, reads_last: bool) -> DataFrame:
 def lives(rows: DataFrame) -> DataFrame:
     """Adds `_opens`, `_ends`, `_life`, `_seen`; drops what changes nothing.
 
-    Expects `_fence`: the first fence after the row, a struct of `_seq`, `_time` and `_sweep`.
+    `_scope` becomes the table that showed the key's row last: a base row goes on in it. Expects
+    `_fence`: the first fence after the row, a struct of `_seq`, `_time` and `_sweep`.
     """
     following = F.lead("_seq").over(by_key())
     cut = F.col("_fence._seq")
@@ -86,10 +87,12 @@ def lives(rows: DataFrame) -> DataFrame:
     seen = F.greatest(F.coalesce(F.col("_seq_seen"), F.col("_seq")), F.when(fenced, cut))
     live = F.coalesce(F.lag(is_image() & ~F.col("_fenced")).over(by_key()), F.lit(False))
     create = F.col("_op") == Op.CREATE.value
+    shown = F.max_by("_scope", F.when(is_image() & F.col("_scope").isNotNull(), F.col("_seq")))
+    scope = F.coalesce(shown.over(of_key()), F.col("_scope"))
     opened = F.when(F.col("_opens"), F.struct("_seq", "_base_entity_id"))
     return (
         rows.withColumn("_fenced", fenced)
-        .withColumns({"_seen": F.max(seen).over(of_key()), "_live": live})
+        .withColumns({"_seen": F.max(seen).over(of_key()), "_live": live, "_scope": scope})
         .withColumns(
             {
                 "_opens": is_image() & (~F.col("_live") | create),

@@ -12,18 +12,19 @@ from strandline.interpreter.event import EARLIEST, TOLERANCE
 from strandline.placeholder import spellings
 from strandline.position import Phase
 from strandline.rules import TableRules
-from strandline.types import Kind
+from strandline.types import Kind, Wire
 from strandline.version import TimeQuality
 from strandline_spark import image, values
 from strandline_spark.cells import Cells
 from strandline_spark.changes import IN_FLIGHT, quoted
 from strandline_spark.connectors import Connector
-from strandline_spark.connectors.connector import whole
+from strandline_spark.connectors.connector import known, whole
 from strandline_spark.distinct import STREAMED, place
 from strandline_spark.envelopes import header, is_of_snapshot
 from strandline_spark.keys import Keys
 from strandline_spark.shape import Shape
 
+_SENT_AS_TEXT = (Wire.PLAIN, Wire.JSON_TEXT)
 _NOTHING = "\x00"  # stands for NULL inside hashes, where NULL would leave no trace
 
 
@@ -82,8 +83,9 @@ class Meta:
             *self._compared(names),
             self.connector.scope(source).alias("_scope"),
             F.when(read & is_of_snapshot(), whole(F.col("v.ts_ms"))).alias("_emitted"),
+            F.when(read & is_of_snapshot(), known(source["name"])).alias("_connector_name"),
             self._clock().alias("_clock"),
-            (F.lit(False) if self.flat else self._ordinal().isNotNull()).alias("_numbered"),
+            (F.lit(None).cast("string") if self.flat else self._ordinal()).alias("_ordinal"),
             header(RUN_ID).alias("_connector_run"),
             in_flight.alias("_in_flight"),
             best.alias("_time"),
@@ -123,10 +125,7 @@ class Meta:
 
     def _identity(self) -> Column:
         source = F.col("v.source")
-        parts: tuple[Column, ...] = (
-            *self.connector.identity(source),
-            self._ordinal(),
-        )
+        parts: tuple[Column, ...] = tuple(self.connector.identity(source))
         if self.flat:
             place = F.concat_ws(":", "topic_id", "partition", "offset")
             placed = self.connector.major(source).isNotNull()
@@ -202,10 +201,11 @@ class Meta:
         return found
 
     def _texts(self) -> list[str]:
+        """The columns whose cells are sent as texts; other kinds of text are made of documents."""
         return [
             name
             for name, types in self.shape.columns.items()
-            if all(of.kind is Kind.TEXT for of in types.values())
+            if all(of.kind is Kind.TEXT and of.wire in _SENT_AS_TEXT for of in types.values())
         ]
 
 

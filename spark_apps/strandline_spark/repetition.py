@@ -8,28 +8,42 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from strandline.change import Op
-from strandline_spark.distinct import major
+from strandline_spark.distinct import EARLIEST, major
 from strandline_spark.image import IMAGE, place_of, without
 from strandline_spark.memory import kept
 from strandline_spark.windows import of_key
 
 _ROWS = f"array<{IMAGE}>"
+_SO_FAR = (Window.unboundedPreceding, Window.currentRow)
 
 
-def settled(deliveries: DataFrame, everything: DataFrame, *, shifts: bool) -> DataFrame:
-    """Numbered deliveries; those that look repeated and are genuine become first ones.
+def told_apart(deliveries: DataFrame, everything: DataFrame, *, shifts: bool) -> DataFrame:
+    """Deliveries with another `_identity` for each of several equal changes (`_nth`).
 
     `everything` are the deliveries of the whole table: how far a partition had come before a record
     is a matter of all its keys.
     """
     suspects = kept(_suspects(everything))
-    if suspects.isEmpty():
-        return deliveries
-    found = kept(_genuine(everything, suspects, shifts=shifts).withColumn("_genuine", F.lit(True)))
-    at = ["_key", "_topic_id", "_partition", "_offset"]
-    told = deliveries.join(F.broadcast(found), at, "left")
-    delivery = F.when(F.col("_genuine"), F.lit(1)).otherwise(F.col("_delivery"))
-    return told.withColumn("_delivery", delivery).drop("_genuine")
+    marked = deliveries.withColumn("_genuine", F.lit(False))
+    if not suspects.isEmpty():
+        found = kept(_genuine(everything, suspects, shifts=shifts))
+        marks = F.broadcast(found.withColumn("_genuine", F.lit(True)))
+        at = ["_key", "_topic_id", "_partition", "_offset"]
+        told = deliveries.join(marks, at, "left")
+        marked = told.withColumn("_genuine", F.coalesce("_genuine", F.lit(False)))
+    nth = marked.withColumn("_nth", _nth())
+    own = F.when(F.col("_nth") > 1, F.xxhash64("_identity", "_nth")).otherwise(F.col("_identity"))
+    return nth.withColumn("_identity", own).drop("_genuine", "_nth")
+
+
+def _nth() -> Column:
+    """The second ordinal is of the second one, as is the first repetition without an ordinal."""
+    ordinal = F.col("_ordinal")
+    as_number = (ordinal.isNull(), F.length(ordinal), ordinal)
+    earlier = of_key("_identity").orderBy(*EARLIEST).rowsBetween(*_SO_FAR)
+    genuine = 1 + F.count_if("_genuine").over(earlier)
+    rank = F.dense_rank().over(of_key("_identity").orderBy(*as_number))
+    return F.when(F.col("_genuine"), genuine).when(ordinal.isNotNull(), rank).otherwise(F.lit(1))
 
 
 def _suspects(everything: DataFrame) -> DataFrame:
@@ -56,9 +70,13 @@ def _suspects(everything: DataFrame) -> DataFrame:
 
 
 def _rows(everything: DataFrame) -> DataFrame:
+    return _placed(everything).where(F.col("_ordinal").isNull())
+
+
+def _placed(everything: DataFrame) -> DataFrame:
     change = (F.col("_op") != Op.TOMBSTONE.value) & (F.col("_kind") != "fence")
     # A flattened row has no place to share: its identity says it all.
-    rows = everything.where(change & ~F.col("_numbered") & (F.col("_link") != ""))
+    rows = everything.where(change & (F.col("_link") != ""))
     return rows.withColumn("_major", major(F.col("_seq")))
 
 
@@ -67,17 +85,16 @@ def _genuine(everything: DataFrame, suspects: DataFrame, *, shifts: bool) -> Dat
     partition = Window.partitionBy("_topic_id", "_partition").orderBy("_offset")
     earlier = partition.rowsBetween(Window.unboundedPreceding, -1)
     same = of_key("_identity", "_topic_id", "_partition").orderBy("_offset")
-    counted = _rows(everything).withColumns(
-        {
-            "_high": F.max("_major").over(earlier),
-            "_nth": F.row_number().over(same),
-            "_run_before": F.lag("_connector_run").over(partition),
-        }
+    unnumbered = F.col("_ordinal").isNull()
+    run = F.struct(F.col("_connector_run").alias("run"), unnumbered.alias("unnumbered"))
+    placed = _placed(everything).withColumn("_run_before", F.lag(run).over(partition))
+    counted = placed.where(unnumbered).withColumns(
+        {"_high": F.max("_major").over(earlier), "_nth": F.row_number().over(same)}
     )
     # From a rewind or restart on what is known is a repetition, up to the first news.
-    restarted = F.col("_run_before").isNotNull() & ~F.col("_run_before").eqNullSafe(
-        F.col("_connector_run")
-    )
+    before = F.col("_run_before")
+    other = before["run"].isNotNull() & ~before["run"].eqNullSafe(F.col("_connector_run"))
+    restarted = F.coalesce(other | ~before["unnumbered"], F.lit(False))
     turn = F.when(F.col("_nth") == 1, F.lit(False)).when(
         restarted | (F.col("_major") < F.col("_high")), F.lit(True)
     )

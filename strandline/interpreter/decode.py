@@ -161,7 +161,6 @@ class Decoder:
         moved_from = _other(record, OLD_KEY, key, key_types, event) if op is Op.CREATE else None
         compared = self._compared(old, key) if before else None
         transaction = envelope.get("transaction")
-        ordinal = event.ordinal(transaction if isinstance(transaction, dict) else {})
         change = Change(
             at=record.at,
             op=op,
@@ -171,7 +170,6 @@ class Decoder:
             identity=(
                 epoch,
                 *event.identity(record),
-                ordinal,
                 op,
                 moved_to,
                 moved_from,
@@ -192,8 +190,9 @@ class Decoder:
             emitted=integer(envelope.get("ts_ms")),
             whole=op is Op.READ and event.whole,
             in_flight=event.in_flight and op is not Op.READ,
-            numbered=ordinal is not None,
+            ordinal=event.ordinal(transaction if isinstance(transaction, dict) else {}),
             connector_run=_text(record.header(RUN_ID)),
+            connector_name=event.connector_name,
         )
         return Decoded(change, types, shown, event.connector)
 

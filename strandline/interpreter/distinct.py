@@ -7,12 +7,12 @@ partition, first delivery or second, and shares its fate (§3).
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from strandline.change import ENDS, Change, Fence, Op, Quarantined
 from strandline.interpreter.in_flight import Reads
-from strandline.interpreter.repetition import genuine_repetitions
+from strandline.interpreter.repetition import occurrences
 from strandline.position import directly_after, fence_seq
 from strandline.record import Coordinates
 
@@ -45,8 +45,8 @@ def distinct(
     `refused` are the records in quarantine: a tombstone behind one of them waits for it. `shares`
     and `shifts` are the connector's habits.
     """
-    genuine = genuine_repetitions(changes, shifts=shifts) if shares else frozenset()
-    rows = _Rows(genuine, Reads(changes))
+    # Where positions are not shared no change has an equal one, and ordinals say nothing new.
+    rows = _Rows(occurrences(changes, shifts=shifts) if shares else {}, Reads(changes))
     partitions: dict[tuple[int, str], list[Change | Quarantined]] = defaultdict(list)
     records: list[Change | Quarantined] = [*changes, *refused]
     for record in sorted(records, key=lambda r: (r.at.partition, r.at.offset)):
@@ -98,10 +98,10 @@ class _Lone:
 class _Rows:
     """The changes of rows; each key's records are read as they lie in a partition."""
 
-    def __init__(self, genuine: Collection[Coordinates], reads: Reads) -> None:
+    def __init__(self, nth: Mapping[Coordinates, int], reads: Reads) -> None:
         self.count = 0
         self.absorbed = 0
-        self._genuine = genuine
+        self._nth = nth
         self._reads = reads
         self._first: dict[tuple[object, ...], _Delivery] = {}
         self._lone: list[_Lone] = []
@@ -135,9 +135,7 @@ class _Rows:
             self._lone.append(_Lone(waiting, before, None))
 
     def _delivery(self, change: Change) -> _Delivery:
-        identity: tuple[object, ...] = (change.key, *change.identity)
-        if change.at in self._genuine:
-            identity = (*identity, change.at)
+        identity = (change.key, *change.identity, self._nth.get(change.at, 1))
         delivery = _Delivery(change, identity)
         first = self._first.get(identity)
         if first is None or delivery.order < first.order:

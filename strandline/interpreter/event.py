@@ -7,6 +7,7 @@ from typing import Any
 
 from strandline.change import Op, Time
 from strandline.connectors import Connector
+from strandline.connectors.connector import text
 from strandline.errors import UndecodableError
 from strandline.position import Phase, Position
 from strandline.record import Record
@@ -81,6 +82,11 @@ class Event:
     @property
     def scope(self) -> str | None:
         return None if self.connector is None else self.connector.scope(self.source)
+
+    @property
+    def connector_name(self) -> str | None:
+        """The logical name of the connector that sent it: its topic prefix."""
+        return text(self.source.get("name"))
 
     @property
     def full_before(self) -> bool:

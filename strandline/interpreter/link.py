@@ -6,6 +6,7 @@ a key move continues the life that the first half ended.
 """
 
 import hashlib
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -85,6 +86,13 @@ def link(
     return Linked(lives, _link_moves(lives, changes))
 
 
+def table_at(changes: Sequence[Change], seq: str) -> str | None:
+    """The physical table of the last row before that place; `changes` of one key are in order."""
+    before = bisect_left(changes, seq, key=lambda change: change.seq)
+    earlier = (changes[place] for place in range(before - 1, -1, -1))
+    return next((c.scope for c in earlier if c.op in IMAGES and c.scope is not None), None)
+
+
 @dataclass(frozen=True, slots=True)
 class _Stays:
     """Cuts the changes of one key into lives."""
@@ -95,16 +103,16 @@ class _Stays:
 
     def lives(self, changes: Iterable[Change]) -> Iterator[Life]:
         ordered = sorted(changes, key=lambda change: change.seq)
-        scope = next((c.scope for c in reversed(ordered) if c.scope is not None), None)
         reads = spared(ordered)
-        fences = [
+        placed = [
             self._placed(fence, ordered)
             for fence in self.fences
-            if (fence.scope is None or scope is None or fence.scope == scope)
-            and not (fence.sweep and major_of(fence.seq) in reads)
+            if not (fence.sweep and major_of(fence.seq) in reads)
         ]
-        fences.sort(key=lambda fence: fence.seq)
-        kept = list(self._not_stale(ordered, fences))
+        placed.sort(key=lambda fence: fence.seq)
+        kept = list(self._not_stale(ordered, placed))
+        # A key may come back in another table of its topic: each fence is asked where it stands.
+        fences = [fence for fence in placed if fence.concerns(table_at(kept, fence.seq))]
         if self.habits.shifts:
             cuts = [fence.seq for fence in fences]
             kept = in_turn(kept, cuts, full_before=self.habits.full_before)
@@ -129,16 +137,21 @@ class _Stays:
         everything at its position, it is stale only after a delete.
         """
         last: Change | None = None
-        cut = {major_of(fence.seq) for fence in fences if not fence.sweep}
+        scope: str | None = None
+        cuts: dict[str, list[Fence]] = defaultdict(list)
+        for fence in fences:
+            if not fence.sweep:
+                cuts[major_of(fence.seq)].append(fence)
         for change in changes:
             major = major_of(change.seq)
+            scope = change.scope if change.op in IMAGES and change.scope else scope
             if change.op is Op.READ:
                 behind = last is not None and major_of(last.seq) == major
                 deleted = last is not None and last.op is Op.DELETE
                 if self.habits.reads_last:
                     if behind and deleted:
                         continue
-                elif behind or major in cut:
+                elif behind or any(fence.concerns(scope) for fence in cuts.get(major, ())):
                     continue
             elif change.op is not Op.TOMBSTONE:
                 last = change

@@ -1,15 +1,20 @@
 """Part of stage 3: which of several equal changes at one position happened, and which came again.
 
 With MySQL's compressed transactions, or Oracle without `txSeq`, changes share a position, and the
-same content can genuinely occur twice in one transaction. Decided per partition and only for a
-change whose identity was seen before, by ordering-notes §2: an ordinal settles it (it is part of
-the identity), a position that is not shared settles it, a rewind settles it up to the first news,
-and so does a restart of the connector (§9, A1); what is left is genuine where its `before` is the
-row that stands.
+same content can genuinely occur twice in one transaction: then an ordinal tells which is which.
+Deliveries without one are decided per partition and only where the identity was seen before, by
+ordering-notes §2: a position that is not shared settles it, a rewind settles it up to the first
+news, and so does a restart of the connector (§9, A1); what is left is genuine where its `before` is
+the row that stands.
+
+Some deliveries may have an ordinal and others none: the connector was upgraded, or transaction
+metadata switched on. So equal changes are counted: the second ordinal is of the second one, as is
+the first genuine repetition without an ordinal. That says of each delivery by itself which change
+it is of, in whatever order they arrive.
 """
 
-from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter, defaultdict, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from strandline.change import Change, Op
@@ -18,18 +23,52 @@ from strandline.position import major_of
 from strandline.record import Coordinates
 
 
-def genuine_repetitions(changes: Collection[Change], *, shifts: bool) -> frozenset[Coordinates]:
-    """Where the changes stand that look like a second delivery and are none.
+def occurrences(changes: Collection[Change], *, shifts: bool) -> Mapping[Coordinates, int]:
+    """Which of several equal changes a delivery is of, where it is not of the first.
 
     `shifts`: a key may be taken over before its row left it, so several rows stand at once.
     """
-    rows = [c for c in changes if c.op is not Op.TOMBSTONE and not c.numbered and _link(c)]
+    genuine = _genuine_repetitions(changes, shifts=shifts)
+    ordinals: dict[object, set[str]] = defaultdict(set)
+    for change in changes:
+        if change.ordinal is not None:
+            ordinals[_identity(change)].add(change.ordinal)
+    ranks = {
+        identity: {ordinal: n for n, ordinal in enumerate(sorted(own, key=_as_number), 1)}
+        for identity, own in ordinals.items()
+        if len(own) > 1
+    }
+    found: dict[Coordinates, int] = {}
+    times: Counter[object] = Counter()
+    for change in sorted(changes, key=lambda c: (c.at.offset, c.at.partition)):
+        identity = _identity(change)
+        if change.at in genuine:
+            times[identity] += 1
+            found[change.at] = 1 + times[identity]
+        elif change.ordinal is not None and identity in ranks:
+            found[change.at] = ranks[identity][change.ordinal]
+    return found
+
+
+def _identity(change: Change) -> tuple[object, ...]:
+    return (change.key, *change.identity)
+
+
+def _as_number(ordinal: str) -> tuple[int, str]:
+    """Digits sort like the number that they are."""
+    return len(ordinal), ordinal
+
+
+def _genuine_repetitions(changes: Collection[Change], *, shifts: bool) -> frozenset[Coordinates]:
+    """Where the changes stand that look like a second delivery and are none."""
+    placed = [c for c in changes if c.op is not Op.TOMBSTONE and _link(c)]
+    rows = [c for c in placed if c.ordinal is None]
     shared = _shared(rows)
     candidates = {place for place in _repeated(rows) if place[0] in shared}
     if not candidates:
         return frozenset()
     partitions: dict[int, list[Change]] = defaultdict(list)
-    for change in rows:
+    for change in placed:
         partitions[change.at.partition].append(change)
     return frozenset(
         at
@@ -54,7 +93,7 @@ def _repeated(rows: Iterable[Change]) -> set[tuple[object, ...]]:
     seen: set[tuple[object, ...]] = set()
     again: set[tuple[object, ...]] = set()
     for change in rows:
-        identity = (change.key, *change.identity)
+        identity = _identity(change)
         if identity in seen:
             again.add(_place(change))
         seen.add(identity)
@@ -125,14 +164,16 @@ class _Partition:
         self._standing: dict[str, _Standing] = defaultdict(lambda: _Standing(shifts))
         self._high = ""
         self._rewound = False
-        self._run: str | None = None
+        self._run: tuple[str | None, bool] | None = None
 
     def genuine(self, changes: Iterable[Change]) -> Iterator[Coordinates]:
         for change in changes:
-            identity = (change.key, *change.identity)
+            restarted = self._restarted(change)
+            if change.ordinal is not None:
+                continue
+            identity = _identity(change)
             major = major_of(change.seq)
             standing = self._standing[change.key]
-            restarted = self._restarted(change)
             if identity in self._seen:
                 # From a rewind or restart on what is known is a repetition, up to the first news.
                 self._rewound |= restarted or major < self._high
@@ -147,5 +188,9 @@ class _Partition:
             standing.apply(change)
 
     def _restarted(self, change: Change) -> bool:
-        before, self._run = self._run, change.connector_run
-        return before is not None and before != self._run
+        """Another run than that of the record before, or one with other settings."""
+        before, self._run = self._run, (change.connector_run, change.ordinal is None)
+        if before is None:
+            return False
+        run, unnumbered = before
+        return unnumbered != (change.ordinal is None) or run not in {None, change.connector_run}

@@ -18,13 +18,18 @@ def sweeps(reads: Iterable[Change], snapshots: Sequence[Snapshot]) -> Iterator[F
     """
     reads = [read for read in reads if read.emitted is not None]
     for snapshot in snapshots:
-        own = [r for r in reads if snapshot.started <= (r.emitted or 0) <= snapshot.completed]
+        own = [read for read in reads if _is_of(read, snapshot)]
         for scope in sorted({read.scope or "" for read in own}):
             first = min(
                 (read for read in own if (read.scope or "") == scope),
                 key=lambda read: (major_of(read.seq), read.at.offset, read.at.partition),
             )
             yield Fence(first.at, before_phase(first.seq), first.time, first.scope, sweep=True)
+
+
+def _is_of(read: Change, snapshot: Snapshot) -> bool:
+    names = {read.connector_name, snapshot.connector} - {None}
+    return len(names) < 2 and snapshot.started <= (read.emitted or 0) <= snapshot.completed
 
 
 def spared(changes: Iterable[Change]) -> frozenset[str]:

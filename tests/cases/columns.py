@@ -22,7 +22,10 @@ _WIRE = {  # what Debezium's semantic types are on the wire
         "data.Ltree",
     ),
     "bytes": ("data.Bits",),
-    "struct": ("data.VariableScaleDecimal", "data.geometry.Point", "data.geometry.Geometry"),
+    "struct": (
+        "data.VariableScaleDecimal", "data.geometry.Point", "data.geometry.Geometry",
+        "data.geometry.Circle", "data.geometry.Line",
+    ),
 }  # fmt: skip
 _SEMANTIC = {
     name.rpartition(".")[2]: {"type": wire, "name": f"io.debezium.{name}", "version": 1}
@@ -33,6 +36,8 @@ _STRUCTS = {
     "VariableScaleDecimal": {"scale": "int32", "value": "bytes"},
     "Point": {"x": "double", "y": "double", "wkb": "bytes", "srid": "int32"},
     "Geometry": {"wkb": "bytes", "srid": "int32"},
+    "Circle": {"center": "Point", "radius": "double"},
+    "Line": {"a": "double", "b": "double", "c": "double"},
 }
 
 
@@ -93,7 +98,7 @@ def _described(text: str) -> dict:
         wire = "int64" if word == "connect.Timestamp" else "int32"
         return {"type": wire, "name": _CONNECT + word.removeprefix("connect."), "version": 1}
     if word in _STRUCTS:
-        inner = [{"type": of, "field": name} for name, of in _STRUCTS[word].items()]
+        inner = [{**_described(of), "field": name} for name, of in _STRUCTS[word].items()]
         return {**_SEMANTIC[word], "fields": inner}
     if word in _SEMANTIC:
         length = {"parameters": {"length": numbers}} if numbers else {}

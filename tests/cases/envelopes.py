@@ -317,14 +317,15 @@ Control = tuple[str, bytes | None, bytes | None]
 
 
 def _notice(stream: Stream, line: Line, now: datetime) -> Control:
-    """`notice STARTED`, `notice COMPLETED`, `notice incremental COMPLETED`."""
-    _, *incremental, word = line.text.split()
+    """`notice STARTED`, `notice COMPLETED`, `notice incremental COMPLETED`; `of=` whose it is."""
+    _, *incremental, word = (each for each in line.text.split() if "=" not in each)
+    connector = line.options.get("of", stream.prefix)
     identity = f"00000000-0000-0000-0000-{stream.arrived:012d}"
     value = {
         "id": identity,
         "aggregate_type": "Incremental Snapshot" if incremental else "Initial Snapshot",
         "type": word,
-        "additional_data": {"connector_name": stream.prefix},
+        "additional_data": None if connector == "none" else {"connector_name": connector},
         "timestamp": millis(now),
     }
     key = _document(stream, _struct(_derived({"id": ""}), "NotificationKey"), {"id": identity})
