@@ -7,12 +7,14 @@ RENAME comes as an ALTER of the new id; DROP and database events change no table
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from strandline.connectors import Connector
 from strandline.record import Coordinates
 from strandline.types import ColumnType, from_connect
+
+Types = Mapping[str, ColumnType]
 
 # What the connectors say of a DDL event's place in the log.
 _PLACES = ("file", "pos", "commit_lsn", "commit_scn", "scn", "lsn")
@@ -34,9 +36,13 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """One DDL event. `position` is what it says of its place in the log, as text."""
+    """One DDL event. `position` is what it says of its place in the log, as text.
+
+    `source` is what the source calls itself, which topics begin with.
+    """
 
     at: Coordinates
+    source: str
     database: str
     ddl: str
     position: str
@@ -54,6 +60,7 @@ def schema_change(at: Coordinates, payload: Mapping[str, Any]) -> SchemaChange |
     changes = payload.get("tableChanges")
     return SchemaChange(
         at=at,
+        source=_name(payload.get("source")),
         database=str(payload.get("databaseName") or ""),
         ddl=str(payload.get("ddl") or ""),
         position=":".join(str(place[name]) for name in _PLACES if place.get(name) is not None),
@@ -66,17 +73,10 @@ def schema_change(at: Coordinates, payload: Mapping[str, Any]) -> SchemaChange |
     )
 
 
-def of_topic(
-    tables: Mapping[str, Mapping[str, ColumnType]], topic: str, scope: str | None = None
-) -> Mapping[str, ColumnType]:
-    """The column types of the table that a topic carries; by `scope` where that is known."""
-    if scope is not None and scope in tables:
-        return tables[scope]
-    for table, columns in tables.items():
-        without_database = table.split(".", maxsplit=1)[-1]
-        if topic.endswith((f".{table}", f".{without_database}")):
-            return columns
-    return {}
+def _name(source: object) -> str:
+    """`name`, in position style `server`."""
+    named = source if isinstance(source, dict) else {}
+    return str(named.get("name") or named.get("server") or "")
 
 
 def _table_change(change: Mapping[str, Any]) -> TableChange:
@@ -91,21 +91,77 @@ def _table_change(change: Mapping[str, Any]) -> TableChange:
     )
 
 
-def column_types(
-    changes: Iterable[SchemaChange], connector: Connector
-) -> dict[str, dict[str, ColumnType]]:
+@dataclass(frozen=True, slots=True)
+class SchemaHistory:
+    """The column types of a source's tables, by `db.schema.table`.
+
+    `prefixes` are the words before a table's name that its topic may have: what the source calls
+    itself, and the topics of the DDL events.
+    """
+
+    tables: Mapping[str, Types] = field(default_factory=dict)
+    prefixes: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.tables)
+
+    def of(self, topic: str, scope: str | None = None) -> Types:
+        """The column types of the table that a topic's record is of.
+
+        A `scope` that names the database decides alone: another database's table of that name is
+        another table. Without one, as of tombstones, the topic is asked.
+        """
+        name = self._of_topic(topic) if scope is None else self._of_scope(scope, topic)
+        return {} if name is None else self.tables[name]
+
+    def _of_scope(self, scope: str, topic: str) -> str | None:
+        if scope in self.tables:
+            return scope
+        alike = [name for name in self.tables if _without_database(name, scope)]
+        by_topic = self._of_topic(topic)
+        if by_topic in alike:
+            return by_topic
+        # A topic that is called like the table has just said that it is none of these.
+        return alike[0] if len(alike) == 1 and not _ends(topic, scope) else None
+
+    def _of_topic(self, topic: str) -> str | None:
+        """`db.schema.table` behind any words; without the database behind the prefix only.
+
+        What stood before it otherwise would be another database. The longest name counts: a
+        table's own may have dots.
+        """
+        whole = [name for name in self.tables if _ends(topic, name)]
+        if whole:
+            return max(whole, key=len)
+        bare = {topic, *(topic.removeprefix(f"{prefix}.") for prefix in self.prefixes)}
+        alike = [n for n in self.tables if n.partition(".")[2] in bare]
+        return alike[0] if len(alike) == 1 else None
+
+
+def _ends(topic: str, name: str) -> bool:
+    return topic == name or topic.endswith(f".{name}")
+
+
+def _without_database(name: str, scope: str) -> bool:
+    """Whether a scope that names no database may be that table."""
+    return name.partition(".")[2] == scope
+
+
+def history(changes: Iterable[SchemaChange], connector: Connector) -> SchemaHistory:
     """Per table the type of every column it ever had, by its latest definition.
 
     A column whose native type the connector does not know is left out: its records then keep
     JSON's own type.
     """
     tables: dict[str, dict[str, ColumnType]] = {}
+    prefixes: set[str] = set()
     for change in sorted(
         changes, key=lambda change: (change.at.topic, change.at.partition, change.at.offset)
     ):
+        prefixes |= {change.at.topic, change.source}
         for table in change.changes:
             for name, native in table.columns:
                 schema = connector.connect_schema(native)
                 if schema is not None:
                     tables.setdefault(table.table, {})[name] = from_connect(schema)
-    return tables
+    return SchemaHistory(tables, frozenset(prefixes - {""}))

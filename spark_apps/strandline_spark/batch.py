@@ -73,7 +73,7 @@ def _decoded(part: Part) -> tuple[DataFrame, list[str]]:
     else:
         parsed, schemas = part.shared.of(part.spark, part.cut)
     stored = changes.stored_types(part.spark, part.lake.changes(part.cut.table))
-    known = Known(part.cut.topic, part.cut.rules, stored, part.told.columns)
+    known = Known(part.cut.topic, part.cut.rules, stored, part.told.history)
     return Reading(parsed, schemas, part.connector, known, part.run).decoded()
 
 

@@ -3,7 +3,7 @@
 They are metadata, a few per table; the core reads them, on the driver, for both engines alike.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,7 +18,7 @@ from strandline.lake import SourceLake
 from strandline.manifest import Manifest
 from strandline.notification import Snapshot
 from strandline.record import Coordinates, Record
-from strandline.types import ColumnType
+from strandline.schema_history import SchemaHistory
 from strandline_spark import delta, landing
 
 EVENTS = (
@@ -30,13 +30,13 @@ _TELLING = ('"aggregate_type"', '"tableChanges"')
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What is known after a run: column types by table, complete snapshots, of which some are new.
+    """What is known after a run: the schema history, complete snapshots, of which some are new.
 
     `records` counts the control records of the run.
     """
 
     records: int
-    columns: Mapping[str, Mapping[str, ColumnType]]
+    history: SchemaHistory
     snapshots: Sequence[Snapshot]
     fresh: Sequence[Snapshot]
 
@@ -54,13 +54,13 @@ def told(spark: SparkSession, manifest: Manifest, connector: Connector) -> Told:
         if found["telling"]:
             _keep(landed.where(tells), lake.control, manifest.number)
     if not delta.exists(spark, lake.control):
-        return Told(count, {}, (), ())
+        return Told(count, SchemaHistory(), (), ())
     events = _told(delta.read(spark, lake.control), manifest.number)
     changes = (schema_history.schema_change(e.record.at, e.control.payload) for e in events)
-    columns = schema_history.column_types((c for c in changes if c is not None), connector)
+    history = schema_history.history((c for c in changes if c is not None), connector)
     snapshots = _snapshots(events)
     earlier = _snapshots(e for e in events if e.run < manifest.number)
-    return Told(count, columns, snapshots, [s for s in snapshots if s not in earlier])
+    return Told(count, history, snapshots, [s for s in snapshots if s not in earlier])
 
 
 def _keep(telling: DataFrame, path: str, run: int) -> None:

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from strandline import connect, flattened, naming, schema_history, values, widening
+from strandline import connect, flattened, naming, values, widening
 from strandline.connectors import Connector
 from strandline.inference import merged
 from strandline.rules import TableRules
+from strandline.schema_history import SchemaHistory
 from strandline.types import ColumnType, from_connect
 from strandline_spark import inference
 from strandline_spark.documents import (
@@ -30,18 +31,17 @@ Types = Mapping[str, ColumnType]
 class Known:
     """What is known of a table besides its records.
 
-    `stored` are the columns that its changes have already, `tables` what the schema history says.
+    `stored` are the columns that its changes have already, `history` what the source's DDL said.
     """
 
     topic: str
     rules: TableRules
     stored: Types
-    tables: Mapping[str, Types]
+    history: SchemaHistory
 
     def declared(self, scope: str | None = None) -> dict[str, ColumnType]:
         """The column types of records without schema, as far as somebody declared them."""
-        history = schema_history.of_topic(self.tables, self.topic, scope)
-        return {**history, **self.rules.contract}
+        return {**self.history.of(self.topic, scope), **self.rules.contract}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def shape(
     inferred: set[str] = set()
     if bare:
         without = records.where(F.col("schema_id").isin(*bare))
-        declared = known.declared(_scope_of(without) if known.tables else None)
+        declared = known.declared(_scope_of(without) if known.history else None)
         shown = _shown(without, bare.values(), declared)
         inferred = set(shown.row)
         for number, pair in bare.items():

@@ -23,6 +23,7 @@ from strandline.notification import Snapshot
 from strandline.receipt import Counts
 from strandline.record import Record
 from strandline.rules import TableRules
+from strandline.schema_history import SchemaHistory
 from strandline.types import ColumnType
 from strandline.version import Version
 
@@ -145,7 +146,7 @@ def interpret(
     for record in landed.values():
         topic = record.at.topic
         if topic not in tables:
-            tables[topic] = _Table(Decoder(connector, rules(topic), told.columns))
+            tables[topic] = _Table(Decoder(connector, rules(topic), told.history))
         outcome = tables[topic].decoder.decode(record)
         if isinstance(outcome, Quarantined):
             quarantined.append(outcome)
@@ -162,9 +163,9 @@ def interpret(
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What a stream's control records say: tables' columns, and which snapshots are complete."""
+    """What a stream's control records say: the schema history, and which snapshots are complete."""
 
-    columns: Mapping[str, Mapping[str, ColumnType]]
+    history: SchemaHistory
     snapshots: Sequence[Snapshot]
 
 
@@ -180,8 +181,8 @@ def _told(records: Iterable[Record], connector: Connector | None) -> _Told:
         if change is not None:
             ddl.append(change)
             connector = connector or connectors.of(_source(outcome.payload))
-    columns = schema_history.column_types(ddl, connector) if connector else {}
-    return _Told(columns, notification.completed(notices))
+    history = schema_history.history(ddl, connector) if connector else SchemaHistory()
+    return _Told(history, notification.completed(notices))
 
 
 def _may_tell(record: Record) -> bool:

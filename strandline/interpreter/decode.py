@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from strandline import connect, connectors, flattened, image, schema_history, values
+from strandline import connect, connectors, flattened, image, values
 from strandline.change import IMAGES, Change, Control, Fence, Op, Quarantined
 from strandline.connect import Document
 from strandline.connectors import CONNECTORS, Connector
@@ -23,6 +23,7 @@ from strandline.placeholder import spellings
 from strandline.position import fence_seq, seq
 from strandline.record import Record
 from strandline.rules import TableRules
+from strandline.schema_history import SchemaHistory
 from strandline.types import ColumnType, from_connect
 
 NEW_KEY = "__debezium.newkey"
@@ -51,13 +52,12 @@ Outcome = Decoded | Fence | Control | Quarantined
 class Decoder:
     """Decodes the records of one table.
 
-    `connector` None: the one that a record's `source` names. `tables` are the column types that the
-    source's schema history knows, by `db.schema.table`.
+    `connector` None: the one that a record's `source` names. `history`: what the source's DDL said.
     """
 
     connector: Connector | None = None
     rules: TableRules = field(default_factory=TableRules)
-    tables: Mapping[str, Mapping[str, ColumnType]] = field(default_factory=dict)
+    history: SchemaHistory = field(default_factory=SchemaHistory)
 
     def decode(self, record: Record) -> Outcome:
         """What the record is."""
@@ -220,7 +220,7 @@ class Decoder:
         return self._known(topic, event.scope)
 
     def _known(self, topic: str, scope: str | None) -> Mapping[str, ColumnType]:
-        return {**schema_history.of_topic(self.tables, topic, scope), **self.rules.contract}
+        return {**self.history.of(topic, scope), **self.rules.contract}
 
     # ------------------------------------------------------------------ keys
 
