@@ -6,15 +6,17 @@ older schema-history document, `{source: {server}, position, databaseName, ddl, 
 RENAME comes as an ALTER of the new id; DROP and database events change no table.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from strandline.connectors import Connector
+from strandline.errors import UndecodableError
 from strandline.record import Coordinates
 from strandline.types import ColumnType, from_connect
 
 Types = Mapping[str, ColumnType]
+Epochs = Callable[[int], int]
 
 # What the connectors say of a DDL event's place in the log.
 _PLACES = ("file", "pos", "commit_lsn", "commit_scn", "scn", "lsn")
@@ -36,12 +38,15 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class SchemaChange:
-    """One DDL event. `position` is what it says of its place in the log, as text.
+    """One DDL event. `position` is what it says of its place in the log, as text, `place` whole.
 
-    `source` is what the source calls itself, which topics begin with.
+    `stored` is Kafka's time of it, in milliseconds; `source` is what the source calls itself, which
+    topics begin with.
     """
 
     at: Coordinates
+    stored: int
+    place: Mapping[str, Any]
     source: str
     database: str
     ddl: str
@@ -50,7 +55,9 @@ class SchemaChange:
     changes: tuple[TableChange, ...]
 
 
-def schema_change(at: Coordinates, payload: Mapping[str, Any]) -> SchemaChange | None:
+def schema_change(
+    at: Coordinates, payload: Mapping[str, Any], stored: int = 0
+) -> SchemaChange | None:
     """The DDL event in a control record; None where it is something else."""
     if "tableChanges" not in payload and "ddl" not in payload:
         return None
@@ -60,6 +67,8 @@ def schema_change(at: Coordinates, payload: Mapping[str, Any]) -> SchemaChange |
     changes = payload.get("tableChanges")
     return SchemaChange(
         at=at,
+        stored=stored,
+        place=place,
         source=_name(payload.get("source")),
         database=str(payload.get("databaseName") or ""),
         ddl=str(payload.get("ddl") or ""),
@@ -147,21 +156,58 @@ def _without_database(name: str, scope: str) -> bool:
     return name.partition(".")[2] == scope
 
 
-def history(changes: Iterable[SchemaChange], connector: Connector) -> SchemaHistory:
+def history(changes: Iterable[SchemaChange], connector: Connector, epoch: Epochs) -> SchemaHistory:
     """Per table the type of every column it ever had, by its latest definition.
 
     A column whose native type the connector does not know is left out: its records then keep
-    JSON's own type.
+    JSON's own type. `epoch` is the lineage of the log that Kafka's time of an event belongs to.
     """
-    tables: dict[str, dict[str, ColumnType]] = {}
+    found: dict[str, list[_Stated]] = {}
     prefixes: set[str] = set()
-    for change in sorted(
-        changes, key=lambda change: (change.at.topic, change.at.partition, change.at.offset)
-    ):
+    for change in sorted(changes, key=lambda c: (c.at.topic, c.at.partition, c.at.offset)):
         prefixes |= {change.at.topic, change.source}
+        since = _since(change, connector, epoch)
         for table in change.changes:
-            for name, native in table.columns:
-                schema = connector.connect_schema(native)
-                if schema is not None:
-                    tables.setdefault(table.table, {})[name] = from_connect(schema)
+            if table.columns:
+                stated = _Stated(since, _column_types(table, connector))
+                found.setdefault(table.table, []).append(stated)
+    tables = {name: _latest(_ordered(stated)) for name, stated in found.items()}
     return SchemaHistory(tables, frozenset(prefixes - {""}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """What one DDL event says of a table: a column's type is None where it is not known.
+
+    `since` is the event's place in the log, None where that is not known.
+    """
+
+    since: str | None
+    columns: Mapping[str, ColumnType | None]
+
+
+def _column_types(table: TableChange, connector: Connector) -> dict[str, ColumnType | None]:
+    schemas = ((name, connector.connect_schema(native)) for name, native in table.columns)
+    return {name: None if of is None else from_connect(of) for name, of in schemas}
+
+
+def _since(change: SchemaChange, connector: Connector, epoch: Epochs) -> str | None:
+    try:
+        return f"{epoch(change.stored):04x}{connector.position(change.place).major}"
+    except UndecodableError:
+        return None
+
+
+def _ordered(stated: Iterable[_Stated]) -> list[_Stated]:
+    """In the order of the log, where all have a place in it, else in that of their topics.
+
+    DDL may come in several topics, of which none knows what the others have.
+    """
+    placed = [(each.since, each) for each in stated]
+    if any(since is None for since, _ in placed):
+        return [each for _, each in placed]
+    return [each for _, each in sorted(placed, key=lambda pair: str(pair[0]))]
+
+
+def _latest(stated: Iterable[_Stated]) -> dict[str, ColumnType]:
+    return {name: of for each in stated for name, of in each.columns.items() if of is not None}

@@ -23,7 +23,7 @@ from strandline.notification import Snapshot
 from strandline.receipt import Counts
 from strandline.record import Record
 from strandline.rules import TableRules
-from strandline.schema_history import SchemaHistory
+from strandline.schema_history import SchemaChange, SchemaHistory
 from strandline.types import ColumnType
 from strandline.version import Version
 
@@ -140,7 +140,7 @@ def interpret(
         record.at: record
         for record in sorted(records, key=lambda r: (r.at.topic, r.at.partition, r.at.offset))
     }
-    told = _told(landed.values(), connector)
+    told = _told(landed.values(), connector, rules)
     tables: dict[str, _Table] = {}
     quarantined = []
     for record in landed.values():
@@ -169,20 +169,28 @@ class _Told:
     snapshots: Sequence[Snapshot]
 
 
-def _told(records: Iterable[Record], connector: Connector | None) -> _Told:
+def _told(records: Iterable[Record], connector: Connector | None, rules: Rules) -> _Told:
     notices, ddl = [], []
     for record in records:
         outcome = Decoder(connector).decode(record) if _may_tell(record) else None
         if not isinstance(outcome, Control):
             continue
         word = notification.notice(outcome.payload)
-        change = schema_history.schema_change(record.at, outcome.payload)
+        change = schema_history.schema_change(record.at, outcome.payload, record.timestamp)
         notices += [word] if word is not None else []
         if change is not None:
             ddl.append(change)
             connector = connector or connectors.of(_source(outcome.payload))
-    history = schema_history.history(ddl, connector) if connector else SchemaHistory()
-    return _Told(history, notification.completed(notices))
+    return _Told(_history_of(ddl, connector, rules), notification.completed(notices))
+
+
+def _history_of(
+    ddl: Sequence[SchemaChange], connector: Connector | None, rules: Rules
+) -> SchemaHistory:
+    if not ddl or connector is None:
+        return SchemaHistory()
+    # The lineages of the log are the source's: each of its topics knows them.
+    return schema_history.history(ddl, connector, rules(ddl[0].at.topic).epoch)
 
 
 def _may_tell(record: Record) -> bool:

@@ -4,14 +4,15 @@ import pytest
 
 from strandline.connectors import CONNECTORS
 from strandline.record import Coordinates
+from strandline.rules import TableRules
 from strandline.schema_history import history, schema_change
 
 
-def ddl(identity, *columns, name="server"):
-    """A DDL event of a connector that calls itself `name`."""
-    described = [{"name": column, "typeName": "INT"} for column in columns]
+def ddl(identity, *columns, of="INT", **source):
+    """A DDL event of a connector that calls itself `server`."""
+    described = [{"name": column, "typeName": of} for column in columns]
     return {
-        "source": {"name": name, "file": "binlog.000001", "pos": 4},
+        "source": {"name": "server", "file": "binlog.000001", "pos": 4, **source},
         "ddl": "CREATE TABLE",
         "tableChanges": [{"type": "CREATE", "id": identity, "table": {"columns": described}}],
     }
@@ -21,7 +22,7 @@ def told(*events):
     changes = [
         schema_change(Coordinates("ddl", 0, offset), event) for offset, event in enumerate(events)
     ]
-    return history([change for change in changes if change], CONNECTORS["mysql"])
+    return history(changes, CONNECTORS["mysql"], TableRules().epoch)
 
 
 def of(tables, topic, scope=None):
@@ -69,3 +70,24 @@ def test_a_scope_decides_in_whichever_topic_it_comes(scope, tables, expected):
 def test_a_scope_without_a_database_is_completed_by_the_topic():
     assert of(["archive.item", "shop.item"], "server.shop.item", "item") == "shop.item"
     assert of(["archive.item"], "server.shop.item", "item") is None
+
+
+def test_the_later_in_the_log_counts_and_files_are_numbers():
+    events = [
+        ddl("shop.item", "n", of="BIGINT", file="binlog.1000000", pos=4),
+        ddl("shop.item", "n", of="INT", file="binlog.999999", pos=500),
+    ]
+    assert told(*events).of("server.shop.item")["n"].spark == "bigint"
+    unplaced = ddl("shop.item", "n", of="SMALLINT", file=None)
+    assert told(*events, unplaced).of("server.shop.item")["n"].spark == "smallint"
+
+
+def test_a_new_lineage_of_the_log_comes_after_the_one_before():
+    old = ddl("shop.item", "n", of="INT", file="binlog.000009")
+    new = ddl("shop.item", "n", of="BIGINT", file="binlog.000001")
+    changes = [
+        schema_change(Coordinates("ddl", 0, 1), old, stored=1),
+        schema_change(Coordinates("ddl", 0, 2), new, stored=2),
+    ]
+    types = history(changes, CONNECTORS["mysql"], lambda stored: stored).of("server.shop.item")
+    assert types["n"].spark == "bigint"
