@@ -6,7 +6,7 @@ older schema-history document, `{source: {server}, position, databaseName, ddl, 
 RENAME comes as an ALTER of the new id; DROP and database events change no table.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -74,11 +74,7 @@ def schema_change(
         ddl=str(payload.get("ddl") or ""),
         position=":".join(str(place[name]) for name in _PLACES if place.get(name) is not None),
         snapshot=place.get("snapshot") not in (None, False, "false"),  # may be anything
-        changes=tuple(
-            _table_change(change)
-            for change in (changes if isinstance(changes, list) else ())
-            if isinstance(change, dict)
-        ),
+        changes=tuple(_table_change(each) for each in _list(changes) if isinstance(each, dict)),
     )
 
 
@@ -88,14 +84,19 @@ def _name(source: object) -> str:
     return str(named.get("name") or named.get("server") or "")
 
 
+def _list(value: object) -> Sequence[Any]:
+    """What should be a list; anything else names nothing."""
+    return value if isinstance(value, list) else ()
+
+
 def _table_change(change: Mapping[str, Any]) -> TableChange:
     table = change.get("table")
     described = table if isinstance(table, dict) else {}
-    columns = [column for column in described.get("columns") or () if isinstance(column, dict)]
+    columns = [each for each in _list(described.get("columns")) if isinstance(each, dict)]
     return TableChange(
         kind=str(change.get("type")),
         table=".".join(part.strip('"`') for part in str(change.get("id")).split(".")),
-        key=tuple(str(name) for name in described.get("primaryKeyColumnNames") or ()),
+        key=tuple(str(name) for name in _list(described.get("primaryKeyColumnNames"))),
         columns=tuple((str(column.get("name")), column) for column in columns),
     )
 

@@ -19,9 +19,9 @@ from strandline.types import ColumnType, from_connect
 from strandline_spark import inference
 from strandline_spark.documents import (
     SchemaPair,
-    deleted_document,
-    key_document,
-    row_document,
+    deleted_values,
+    key_values,
+    row_values,
 )
 
 Types = Mapping[str, ColumnType]
@@ -190,9 +190,9 @@ def _shown(records: DataFrame, pairs: Collection[SchemaPair], declared: Types) -
     """Looks at values only where names alone leave something open: that reads every document."""
     names = _sent(pairs) - declared.keys()
     key = next((pair.key_names for pair in pairs if pair.key_names), ())
-    wanted = {"row": row_document(), "deleted": deleted_document()} if names else {}
+    wanted = {"row": row_values(), "deleted": deleted_values()} if names else {}
     if any(name not in declared for name in key):
-        wanted["key"] = key_document()
+        wanted["key"] = key_values()
     found = inference.shown(records, wanted) if wanted else {}
     types = {**found.get("key", {}), **declared}
     return _Shown(
