@@ -27,19 +27,28 @@ def common(column: str, types: Iterable[ColumnType]) -> ColumnType:
 
 
 def _joined(column: str, a: ColumnType, b: ColumnType) -> ColumnType:
-    wider = a if a.spark == b.spark else widened(a, b) or widened(b, a)
+    wider = a if _is_same(a, b) else widened(a, b) or widened(b, a)
     if wider is None:
         raise Terminal(
-            f"column '{column}' changed its type from {a.spark} to {b.spark}, and neither holds "
-            "the other's values: declare the type in the table's 'columns', or rebuild the table "
-            "under another name"
+            f"column '{column}' changed its type from {_called(a)} to {_called(b)}, and neither "
+            "holds the other's values: declare the type in the table's 'columns', or rebuild the "
+            "table under another name"
         )
     return wider
 
 
+def _is_same(a: ColumnType, b: ColumnType) -> bool:
+    """Whether both mean the same: a time of day is stored as a number, and is none."""
+    return a.kind is b.kind and a.spark == b.spark
+
+
+def _called(of: ColumnType) -> str:
+    return of.kind.value if of.kind is Kind.TIME else of.spark
+
+
 def widened(narrow: ColumnType, wide: ColumnType) -> ColumnType | None:
     """The type that a `narrow` column gets to take values of type `wide`; None: it cannot."""
-    if narrow.spark == wide.spark:
+    if _is_same(narrow, wide):
         return narrow
     if narrow.kind in _INTEGERS:
         return _from_integer(narrow, wide)

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from strandline import widening
-from strandline.types import ColumnType
+from strandline.types import ColumnType, Kind
 from strandline_spark import delta
 
 META = (
@@ -66,11 +66,13 @@ def stored_types(spark: SparkSession, path: str) -> dict[str, ColumnType]:
     if not delta.exists(spark, path):
         return {}
     schema = delta.read(spark, path).schema
-    return {
-        field.name: widening.stored(field.dataType.simpleString())
-        for field in schema
-        if field.name not in META
-    }
+    return {field.name: _stored_type(field) for field in schema if field.name not in META}
+
+
+def _stored_type(field: StructField) -> ColumnType:
+    if field.metadata.get(TIME):
+        return ColumnType(Kind.TIME)
+    return widening.stored(field.dataType.simpleString())
 
 
 def known(spark: SparkSession, path: str, *, run: int, applied: int) -> DataFrame:
@@ -97,7 +99,14 @@ def business_columns(changes: DataFrame) -> Mapping[str, bool]:
     }
 
 
-JSON = "strandline.json"  # the metadata of a column that holds JSON documents
+# The metadata of a column that holds JSON documents, and of one that holds times of a day.
+JSON = "strandline.json"
+TIME = "strandline.time"
+
+
+def metadata(of: ColumnType) -> dict[str, bool]:
+    """What a column says of itself besides its stored type."""
+    return {JSON: True} if of.is_json else {TIME: True} if of.kind is Kind.TIME else {}
 
 
 def quoted(name: str) -> str:
