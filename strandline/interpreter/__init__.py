@@ -84,12 +84,12 @@ class Histories:
 
 @dataclass(slots=True)
 class _Table:
-    """What has been decoded of one topic."""
+    """What has been decoded of one topic; changes with the types that they declared."""
 
     decoder: Decoder
     types: dict[str, list[ColumnType]] = field(default_factory=dict)
     inferred: dict[str, list[ColumnType]] = field(default_factory=dict)
-    changes: list[Change] = field(default_factory=list)
+    changes: list[tuple[Change, Mapping[str, ColumnType]]] = field(default_factory=list)
     fences: list[Fence] = field(default_factory=list)
     connector: Connector | None = None
     control: int = 0
@@ -98,7 +98,7 @@ class _Table:
     def add(self, outcome: Outcome) -> None:
         match outcome:
             case Decoded(change, columns, inferred, connector):
-                self.changes.append(change)
+                self.changes.append((change, columns))
                 self.connector = self.connector or connector
                 for known, found in ((self.types, columns), (self.inferred, inferred)):
                     for name, kind in found.items():
@@ -222,7 +222,7 @@ def _folded(
 ) -> TableHistory:
     columns = table.columns()
     changes, fences = by_own_position(
-        (_widened(change, columns) for change in table.changes), table.fences
+        (_widened(change, of, columns) for change, of in table.changes), table.fences
     )
     connector = table.connector
     habits = _habits(connector)
@@ -279,11 +279,13 @@ def _shape(columns: Mapping[str, ColumnType], rules: TableRules) -> Shape:
     return Shape(names, rules.tracked(names), json)
 
 
-def _widened(change: Change, columns: Mapping[str, ColumnType]) -> Change:
+def _widened(
+    change: Change, declared: Mapping[str, ColumnType], columns: Mapping[str, ColumnType]
+) -> Change:
     if change.row is None:
         return change
     row = {
-        name: widening.widen(value, columns[name])
+        name: widening.widen(value, declared.get(name), columns[name])
         for name, value in change.row.items()
         if name in columns
     }
