@@ -33,8 +33,8 @@ def common(column: str, types: Iterable[ColumnType]) -> ColumnType:
     a, b = next(pair for pair in combinations(distinct, 2) if _joined(pair) is None)
     raise Terminal(
         f"column '{column}' changed its type from {_called(a)} to {_called(b)}, and neither holds "
-        "the other's values: declare the type in the table's 'columns', or rebuild the table under "
-        "another name"
+        "the other's values: rebuild the table under another name, or, where its records have no "
+        "schema, declare the type in the table's 'columns'"
     )
 
 
@@ -86,6 +86,13 @@ def _decimal(whole: int, scale: int, wide: ColumnType) -> ColumnType | None:
     if whole + scale > MAX_PRECISION:
         return None
     return replace(wide, precision=whole + scale, scale=scale)
+
+
+def written_alike(types: Iterable[ColumnType]) -> ColumnType | None:
+    """The widest of types whose values are written in one way; None where that is not so."""
+    widest, *others = sorted(types, key=lambda of: _BREADTH[of.kind], reverse=True)
+    alike = all((of.wire, of.scale) == (widest.wire, widest.scale) for of in others)
+    return widest if alike else None
 
 
 def stored(spark: str) -> ColumnType:
