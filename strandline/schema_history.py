@@ -6,7 +6,7 @@ older schema-history document, `{source: {server}, position, databaseName, ddl, 
 RENAME comes as an ALTER of the new id; DROP and database events change no table.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,27 +102,72 @@ def _table_change(change: Mapping[str, Any]) -> TableChange:
 
 
 @dataclass(frozen=True, slots=True)
+class Definition:
+    """A table's columns over a stretch of the log, which begins behind the place `since`.
+
+    `columns` are those that the table has there. `others` it had before or gets later, by their
+    nearest definition: for records that name them all the same.
+    """
+
+    since: str
+    columns: Types
+    others: Types
+
+    def types(self, named: Collection[str]) -> dict[str, ColumnType]:
+        """The types of the table's columns, and of others that a record names."""
+        return {**self.columns, **{name: of for name, of in self.others.items() if name in named}}
+
+
+def place(major: str, *, epoch: int, read: bool) -> str:
+    """A place in the log, as text that sorts; `read`: of a snapshot, which saw all up to there.
+
+    A row change at the position of a DDL event came before it: SQL Server and Oracle report the
+    event where the last commit was.
+    """
+    return f"{epoch:04x}{major}{int(read)}"
+
+
+def in_force(definitions: Sequence[Definition], at: str | None) -> Definition:
+    """The latest definition before a place, and before the first the first; without one the last.
+
+    So DDL that was not recorded from the table's beginning reads the rows before it, too.
+    """
+    if at is None:
+        return definitions[-1]
+    return next((each for each in reversed(definitions) if each.since < at), definitions[0])
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaHistory:
-    """The column types of a source's tables, by `db.schema.table`.
+    """The definitions of a source's tables, by `db.schema.table`, in the order of the log.
 
     `prefixes` are the words before a table's name that its topic may have: what the source calls
     itself, and the topics of the DDL events.
     """
 
-    tables: Mapping[str, Types] = field(default_factory=dict)
+    tables: Mapping[str, Sequence[Definition]] = field(default_factory=dict)
     prefixes: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.tables)
 
-    def of(self, topic: str, scope: str | None = None) -> Types:
-        """The column types of the table that a topic's record is of.
+    def of(self, topic: str, scope: str | None = None) -> Sequence[Definition]:
+        """The definitions of the table that a topic's record is of; none where it is not known.
 
         A `scope` that names the database decides alone: another database's table of that name is
         another table. Without one, as of tombstones, the topic is asked.
         """
         name = self._of_topic(topic) if scope is None else self._of_scope(scope, topic)
-        return {} if name is None else self.tables[name]
+        return () if name is None else self.tables[name]
+
+    def of_tombstones(self, topic: str, scopes: Collection[str]) -> Sequence[Definition]:
+        """The same of tombstones, which name no table: that of the topic's other records.
+
+        `scopes` are the tables that those name. Where they are several, the topic is asked.
+        """
+        named = {self._of_scope(scope, topic) for scope in scopes} - {None}
+        only = named.pop() if len(named) == 1 else None
+        return self.of(topic) if only is None else self.tables[only]
 
     def _of_scope(self, scope: str, topic: str) -> str | None:
         if scope in self.tables:
@@ -158,7 +203,7 @@ def _without_database(name: str, scope: str) -> bool:
 
 
 def history(changes: Iterable[SchemaChange], connector: Connector, epoch: Epochs) -> SchemaHistory:
-    """Per table the type of every column it ever had, by its latest definition.
+    """What the events say of each table.
 
     A column whose native type the connector does not know is left out: its records then keep
     JSON's own type. `epoch` is the lineage of the log that Kafka's time of an event belongs to.
@@ -172,7 +217,7 @@ def history(changes: Iterable[SchemaChange], connector: Connector, epoch: Epochs
             if table.columns:
                 stated = _Stated(since, _column_types(table, connector))
                 found.setdefault(table.table, []).append(stated)
-    tables = {name: _latest(_ordered(stated)) for name, stated in found.items()}
+    tables = {name: _definitions(stated) for name, stated in found.items()}
     return SchemaHistory(tables, frozenset(prefixes - {""}))
 
 
@@ -194,21 +239,33 @@ def _column_types(table: TableChange, connector: Connector) -> dict[str, ColumnT
 
 def _since(change: SchemaChange, connector: Connector, epoch: Epochs) -> str | None:
     try:
-        return f"{epoch(change.stored):04x}{connector.position(change.place).major}"
+        major = connector.position(change.place).major
     except UndecodableError:
         return None
+    return place(major, epoch=epoch(change.stored), read=False)
 
 
-def _ordered(stated: Iterable[_Stated]) -> list[_Stated]:
-    """In the order of the log, where all have a place in it, else in that of their topics.
+def _definitions(stated: Sequence[_Stated]) -> tuple[Definition, ...]:
+    """In the order of the log; where the place of one is not known, the latest of each column.
 
     DDL may come in several topics, of which none knows what the others have.
     """
-    placed = [(each.since, each) for each in stated]
-    if any(since is None for since, _ in placed):
-        return [each for _, each in placed]
-    return [each for _, each in sorted(placed, key=lambda pair: str(pair[0]))]
+    if any(each.since is None for each in stated):
+        merged = {name: of for each in stated for name, of in each.columns.items()}
+        return (Definition("", _typed(merged), {}),)
+    by_place = {str(each.since): each.columns for each in stated}  # of one place the last
+    ordered = sorted(by_place.items())
+    found: list[Definition] = []
+    for number, (since, columns) in enumerate(ordered):
+        before = [earlier for _, earlier in reversed(ordered[:number])]
+        nearest = [*before, *(later for _, later in ordered[number + 1 :])]
+        others = {n: of for each in reversed(nearest) for n, of in _typed(each).items()}
+        others = {name: of for name, of in others.items() if name not in columns}
+        same = found and (found[-1].columns, found[-1].others) == (_typed(columns), others)
+        if not same:
+            found.append(Definition(since, _typed(columns), others))
+    return tuple(found)
 
 
-def _latest(stated: Iterable[_Stated]) -> dict[str, ColumnType]:
-    return {name: of for each in stated for name, of in each.columns.items() if of is not None}
+def _typed(columns: Mapping[str, ColumnType | None]) -> dict[str, ColumnType]:
+    return {name: of for name, of in columns.items() if of is not None}

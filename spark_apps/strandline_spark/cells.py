@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from strandline import widening
 from strandline.placeholder import spellings
 from strandline.rules import TableRules
 from strandline.types import ColumnType, Kind, Wire
@@ -134,7 +135,8 @@ class Cells:
 
     def stored(self, name: str) -> Column:
         """The typed cell under its name, with what the column says of itself."""
-        said = metadata(self.shape.targets[name])
+        written = widening.written_alike(self.shape.columns[name].values())
+        said = metadata(self.shape.targets[name], written)
         return F.col(quoted(_typed(name))).alias(name, metadata=said)
 
     def content(self, of: str) -> Column:

@@ -7,13 +7,14 @@ that has arrived so far. The Spark engine has the same stages and must agree wit
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import groupby
 
 from strandline import connectors, inference, naming, notification, schema_history, widening
-from strandline.change import Change, Control, Fence, Quarantined
+from strandline.change import Change, Control, Fence, Op, Quarantined
 from strandline.connectors import Connector
 from strandline.errors import Terminal
 from strandline.interpreter import lineage
-from strandline.interpreter.decode import Decoded, Decoder, Outcome
+from strandline.interpreter.decode import Decoded, Decoder, Kin, Outcome
 from strandline.interpreter.distinct import Distinct, distinct
 from strandline.interpreter.fold import Shape, fold
 from strandline.interpreter.in_flight import by_own_position
@@ -143,14 +144,14 @@ def interpret(
     told = _told(landed.values(), connector, rules)
     tables: dict[str, _Table] = {}
     quarantined = []
-    for record in landed.values():
-        topic = record.at.topic
-        if topic not in tables:
-            tables[topic] = _Table(Decoder(connector, rules(topic), told.history))
-        outcome = tables[topic].decoder.decode(record)
-        if isinstance(outcome, Quarantined):
-            quarantined.append(outcome)
-        tables[topic].add(outcome)
+    for topic, of in groupby(landed.values(), key=lambda record: record.at.topic):
+        decoder = Decoder(connector, rules(topic), told.history)
+        decoder, outcomes = _decoded(decoder, list(of))
+        tables[topic] = _Table(decoder)
+        for outcome in outcomes:
+            if isinstance(outcome, Quarantined):
+                quarantined.append(outcome)
+            tables[topic].add(outcome)
     histories = [
         _history(topic, tables[topic], told, rules(topic), recorded_at) for topic in sorted(tables)
     ]
@@ -159,6 +160,36 @@ def interpret(
         quarantined=sorted(quarantined, key=lambda q: (q.at.topic, q.at.partition, q.at.offset)),
         counts=total(history.counts for history in histories),
     )
+
+
+def _decoded(decoder: Decoder, records: Sequence[Record]) -> tuple[Decoder, Sequence[Outcome]]:
+    """What a topic's records are; those that name no table are read by what the others say."""
+    alone = [decoder.decode(record) for record in records]
+    informed = replace(decoder, kin=_kin(alone))
+    together = [
+        informed.decode(record) if _is_nameless(outcome) else outcome
+        for record, outcome in zip(records, alone, strict=True)
+    ]
+    return informed, together
+
+
+def _is_nameless(outcome: Outcome) -> bool:
+    if isinstance(outcome, Decoded):
+        return outcome.change.op is Op.TOMBSTONE
+    return isinstance(outcome, Quarantined)
+
+
+def _kin(outcomes: Iterable[Outcome]) -> Kin:
+    scopes: set[str] = set()
+    declared: dict[str, dict[ColumnType, None]] = {}
+    for outcome in outcomes:
+        if isinstance(outcome, Decoded):
+            if outcome.change.scope is not None:
+                scopes.add(outcome.change.scope)
+            for name, of in outcome.columns.items() if outcome.described else ():
+                declared.setdefault(name, {})[of] = None
+    types = {name: widening.written_alike(of) for name, of in declared.items()}
+    return Kin(frozenset(scopes), {name: of for name, of in types.items() if of is not None})
 
 
 @dataclass(frozen=True, slots=True)
