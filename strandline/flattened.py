@@ -55,9 +55,10 @@ def row_schema(schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The schema of the row without the metadata, as an envelope would describe it."""
     if schema is None:
         return None
+    listed = schema.get("fields")
     fields = [
         field
-        for field in schema.get("fields") or ()
+        for field in (listed if isinstance(listed, list) else ())
         if isinstance(field, dict) and not str(field.get("field")).startswith(PREFIX)
     ]
     return {"type": "struct", "fields": [{"type": "struct", "field": "after", "fields": fields}]}

@@ -47,6 +47,11 @@ def _joined(column: str, a: ColumnType, b: ColumnType) -> ColumnType:
     if {a, b} <= {INTEGER, LONG_INTEGER, FRACTION}:
         return FRACTION if FRACTION in {a, b} else LONG_INTEGER
     raise Terminal(
-        f"column '{column}' holds JSON values of different kinds ({a.spark}, {b.spark}): declare "
-        "its type in the table's 'columns'"
+        f"column '{column}' holds JSON values of different kinds ({_called(a)}, {_called(b)}): "
+        "declare its type in the table's 'columns'"
     )
+
+
+def _called(of: ColumnType) -> str:
+    """A nested document is stored as text, and is none."""
+    return "document" if of == NESTED else of.spark

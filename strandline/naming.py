@@ -26,7 +26,8 @@ WORKING = frozenset(
     """.split()  # noqa: SIM905 - a list of so many words is better read as a text
 )
 
-_HISTORY = frozenset(name for name, _ in (*version.COLUMNS, *version.INTERNAL_COLUMNS))
+TABLE = "_table"  # what `strandline history` prints a row's table as
+_HISTORY = frozenset(name for name, _ in (*version.COLUMNS, *version.INTERNAL_COLUMNS)) | {TABLE}
 _UNPLAIN = re.compile(r"[ ,;{}()\n\t=]")
 _REMEDY = (
     "leave it out with the connector's column.exclude.list, or rename it with the transform "

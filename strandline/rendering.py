@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
+from strandline.naming import TABLE
+
 
 def line(table: str, cells: Mapping[str, object]) -> str:
     """One history row as a line of JSON; `_table` first, then the cells in their order."""
-    shown = {"_table": table, **{name: plain(value) for name, value in cells.items()}}
+    shown = {TABLE: table, **{name: plain(value) for name, value in cells.items()}}
     return json.dumps(shown, ensure_ascii=False)
 
 

@@ -6,7 +6,7 @@ explicit digits, possessive repetition where a text may be long (Java would run 
 """
 
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Self
 
 INTEGER = "-?[0-9]+"
@@ -40,6 +40,7 @@ SPACE = rf"({STRING})|[ \t\n\r]+"
 class Number(Decimal):
     """A JSON number with a fraction or an exponent: exact, and it remembers how it was spelled.
 
+    One that is beyond all decimals is not a number, and no column's value: decoders read the text.
     Made for `json.loads(…, parse_float=Number)`.
     """
 
@@ -47,7 +48,10 @@ class Number(Decimal):
 
     def __new__(cls, text: str) -> Self:
         """The number of that spelling."""
-        number = super().__new__(cls, text)
+        try:
+            number = super().__new__(cls, text)
+        except InvalidOperation:
+            number = super().__new__(cls, "NaN")
         number.text = text
         return number
 

@@ -29,6 +29,7 @@ __all__ = (
     "compact",
     "comparable_json",
     "decode",
+    "exact",
     "quote",
     "single",
 )
@@ -97,14 +98,15 @@ def single(value: float) -> float:
 
     What 32 bits cannot hold is infinite.
     """
-    rounded = _rounded(value)
+    rounded = exact(value)
     if not math.isfinite(rounded):
         return rounded
     texts = (float(f"{rounded:.{digits}g}") for digits in range(1, 10))
-    return next(shortest for shortest in texts if _rounded(shortest) == rounded)
+    return next(shortest for shortest in texts if exact(shortest) == rounded)
 
 
-def _rounded(value: float) -> float:
+def exact(value: float) -> float:
+    """The double that a float of 32 bits is, which its shortest text is not: 0.10000000149…."""
     try:
         return float(struct.unpack("<f", struct.pack("<f", value))[0])
     except OverflowError:

@@ -9,37 +9,58 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
-from functools import reduce
+from itertools import combinations
 
 from strandline.errors import Terminal
 from strandline.types import MAX_PRECISION, ColumnType, Kind
+from strandline.values import exact
 
 _INTEGERS = {Kind.INT16: 5, Kind.INT32: 10, Kind.INT64: 20}  # and the digits that a decimal needs
 _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
+_BREADTH = {kind: place for place, kind in enumerate(Kind)}
 
 
 def common(column: str, types: Iterable[ColumnType]) -> ColumnType:
-    """The type that holds the values of all `types`.
+    """The type that holds the values of all `types`, in whichever order they came.
 
     Raises `Terminal` where there is none: the table stops, until its contract says what to do.
     """
-    return reduce(lambda a, b: _joined(column, a, b), types)
+    distinct = list(dict.fromkeys(types))
+    found = _joined(distinct)
+    if found is not None:
+        return found
+    # A decimal's digits before and behind the point may come of two others: some pair is at odds.
+    a, b = next(pair for pair in combinations(distinct, 2) if _joined(pair) is None)
+    raise Terminal(
+        f"column '{column}' changed its type from {_called(a)} to {_called(b)}, and neither holds "
+        "the other's values: rebuild the table under another name, or, where its records have no "
+        "schema, declare the type in the table's 'columns'"
+    )
 
 
-def _joined(column: str, a: ColumnType, b: ColumnType) -> ColumnType:
-    wider = a if a.spark == b.spark else widened(a, b) or widened(b, a)
-    if wider is None:
-        raise Terminal(
-            f"column '{column}' changed its type from {a.spark} to {b.spark}, and neither holds "
-            "the other's values: declare the type in the table's 'columns', or rebuild the table "
-            "under another name"
-        )
-    return wider
+def _joined(types: Iterable[ColumnType]) -> ColumnType | None:
+    """The widest takes in the others: a double holds integers and floats, which do not join."""
+    widest, *others = sorted(types, key=lambda of: _BREADTH[of.kind], reverse=True)
+    for of in others:
+        wider = widest if _is_same(widest, of) else widened(widest, of) or widened(of, widest)
+        if wider is None:
+            return None
+        widest = wider
+    return widest
+
+
+def _is_same(a: ColumnType, b: ColumnType) -> bool:
+    """Whether both mean the same: a time of day is stored as a number, and is none."""
+    return a.kind is b.kind and a.spark == b.spark
+
+
+def _called(of: ColumnType) -> str:
+    return of.kind.value if of.kind is Kind.TIME else of.spark
 
 
 def widened(narrow: ColumnType, wide: ColumnType) -> ColumnType | None:
     """The type that a `narrow` column gets to take values of type `wide`; None: it cannot."""
-    if narrow.spark == wide.spark:
+    if _is_same(narrow, wide):
         return narrow
     if narrow.kind in _INTEGERS:
         return _from_integer(narrow, wide)
@@ -67,6 +88,13 @@ def _decimal(whole: int, scale: int, wide: ColumnType) -> ColumnType | None:
     return replace(wide, precision=whole + scale, scale=scale)
 
 
+def written_alike(types: Iterable[ColumnType]) -> ColumnType | None:
+    """The widest of types whose values are written in one way; None where that is not so."""
+    widest, *others = sorted(types, key=lambda of: _BREADTH[of.kind], reverse=True)
+    alike = all((of.wire, of.scale) == (widest.wire, widest.scale) for of in others)
+    return widest if alike else None
+
+
 def stored(spark: str) -> ColumnType:
     """The type of a stored column by its Spark name: what it holds, however it was sent."""
     name, _, arguments = spark.removesuffix(")").partition("(")
@@ -76,8 +104,8 @@ def stored(spark: str) -> ColumnType:
     return ColumnType(Kind(name))
 
 
-def widen(value: object, to: ColumnType) -> object:
-    """The same value in the wider type."""
+def widen(value: object, of: ColumnType | None, to: ColumnType) -> object:
+    """The same value in the wider type; `of` is the type that it was declared with."""
     match value:
         case bool() | None:
             return value
@@ -87,6 +115,8 @@ def widen(value: object, to: ColumnType) -> object:
             return Decimal((sign, (*digits, *zeros), -to.scale))
         case int() if to.kind in _FLOATS:
             return float(value)
+        case float() if of is not None and of.kind is Kind.FLOAT and to.kind is Kind.DOUBLE:
+            return exact(value)
         case datetime():
             return value
         case date() if to.kind is Kind.LOCAL:

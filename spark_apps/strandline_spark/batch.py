@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from strandline_spark import changes, delta, intake, observed, verdict
+from strandline_spark.definitions import Apart
 from strandline_spark.memory import kept
 from strandline_spark.part import Part
 from strandline_spark.reading import Reading
@@ -72,9 +73,18 @@ def _decoded(part: Part) -> tuple[DataFrame, list[str]]:
         parsed, schemas = intake.parsed(part.landed(), part.cut)
     else:
         parsed, schemas = part.shared.of(part.spark, part.cut)
-    stored = changes.stored_types(part.spark, part.lake.changes(part.cut.table))
-    known = Known(part.cut.topic, part.cut.rules, stored, part.told.columns)
-    return Reading(parsed, schemas, part.connector, known, part.run).decoded()
+    path, rules = part.lake.changes(part.cut.table), part.cut.rules
+    apart = Apart(
+        part.connector,
+        rules,
+        part.told.history,
+        part.cut.topic,
+        lambda: changes.scope(part.spark, path),
+    )
+    told = apart.told(parsed, schemas)
+    stored = changes.stored(part.spark, path)
+    known = Known(rules, stored.types, told.definitions, stored.written)
+    return Reading(told.records, told.schemas, part.connector, known, part.run).decoded()
 
 
 def _quarantine(part: Part, decoded: DataFrame) -> None:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from strandline import widening
 from strandline.placeholder import spellings
 from strandline.rules import TableRules
 from strandline.types import ColumnType, Kind, Wire
 from strandline_spark import values
-from strandline_spark.changes import JSON, quoted
+from strandline_spark.changes import metadata, quoted
 from strandline_spark.connectors import Connector
 from strandline_spark.shallow import joined
 from strandline_spark.shape import Shape
@@ -133,9 +134,10 @@ class Cells:
         return F.col(quoted(_unheld(name))) if _unheld(name) in names else None
 
     def stored(self, name: str) -> Column:
-        """The typed cell under its name; a JSON column says of itself that it is one."""
-        json = self.shape.targets[name].is_json
-        return F.col(quoted(_typed(name))).alias(name, metadata={JSON: True} if json else {})
+        """The typed cell under its name, with what the column says of itself."""
+        written = widening.written_alike(self.shape.columns[name].values())
+        said = metadata(self.shape.targets[name], written)
+        return F.col(quoted(_typed(name))).alias(name, metadata=said)
 
     def content(self, of: str) -> Column:
         """A number for an image's content; a NULL column is as good as one that is not there."""

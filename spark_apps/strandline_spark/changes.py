@@ -8,13 +8,14 @@ may be in flight, and Kafka's of a truncate.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from strandline import widening
-from strandline.types import ColumnType
+from strandline.types import ColumnType, Kind, Wire
 from strandline_spark import delta
 
 META = (
@@ -62,16 +63,45 @@ def like(rows: DataFrame, schema: StructType) -> DataFrame:
     )
 
 
-def stored_types(spark: SparkSession, path: str) -> dict[str, ColumnType]:
-    """The business columns that the changes have already, by the types they are stored in."""
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The business columns that the changes have already, by the types they are stored in.
+
+    `written` says how rows wrote a column whose values JSON's own types would not show.
+    """
+
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
+    written: Mapping[str, ColumnType] = field(default_factory=dict)
+
+
+def stored(spark: SparkSession, path: str) -> Stored:
+    """What the changes table says of its columns."""
     if not delta.exists(spark, path):
-        return {}
-    schema = delta.read(spark, path).schema
-    return {
-        field.name: widening.stored(field.dataType.simpleString())
-        for field in schema
-        if field.name not in META
-    }
+        return Stored()
+    fields = [of for of in delta.read(spark, path).schema if of.name not in META]
+    types = {of.name: _stored_type(of) for of in fields}
+    noted = {of.name: of.metadata.get(WRITTEN) for of in fields}
+    return Stored(types, {n: _written(text, types[n]) for n, text in noted.items() if text})
+
+
+def _stored_type(field: StructField) -> ColumnType:
+    if field.metadata.get(TIME):
+        return ColumnType(Kind.TIME)
+    return widening.stored(field.dataType.simpleString())
+
+
+def _written(noted: str, of: ColumnType) -> ColumnType:
+    wire, precision, scale = noted.split()
+    return ColumnType(of.kind, Wire(wire), int(precision), int(scale))
+
+
+def scope(spark: SparkSession, path: str) -> str | None:
+    """A physical table that changes are of; None where none says so."""
+    if not delta.exists(spark, path):
+        return None
+    named = delta.read(spark, path).where(F.col("_scope").isNotNull())
+    found = named.select("_scope").first()
+    return None if found is None else found["_scope"]
 
 
 def known(spark: SparkSession, path: str, *, run: int, applied: int) -> DataFrame:
@@ -98,7 +128,24 @@ def business_columns(changes: DataFrame) -> Mapping[str, bool]:
     }
 
 
-JSON = "strandline.json"  # the metadata of a column that holds JSON documents
+# The metadata of a column that holds JSON documents, of one that holds times of a day, and how the
+# first rows wrote it. Delta keeps what a column says of itself when it comes.
+JSON = "strandline.json"
+TIME = "strandline.time"
+WRITTEN = "strandline.written"
+_SHOWN = (Kind.BOOLEAN, Kind.INT16, Kind.INT32, Kind.INT64, Kind.TEXT)
+
+
+def metadata(of: ColumnType, written: ColumnType | None) -> dict[str, bool | str]:
+    """What a column says of itself besides its stored type."""
+    said: dict[str, bool | str] = {}
+    if of.is_json:
+        said[JSON] = True
+    if of.kind is Kind.TIME:
+        said[TIME] = True
+    if written and (written.wire is not Wire.PLAIN or written.kind not in _SHOWN):
+        said[WRITTEN] = f"{written.wire} {written.precision} {written.scale}"
+    return said
 
 
 def quoted(name: str) -> str:

@@ -3,7 +3,7 @@
 They are metadata, a few per table; the core reads them, on the driver, for both engines alike.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
@@ -18,7 +18,8 @@ from strandline.lake import SourceLake
 from strandline.manifest import Manifest
 from strandline.notification import Snapshot
 from strandline.record import Coordinates, Record
-from strandline.types import ColumnType
+from strandline.rules import TableRules
+from strandline.schema_history import SchemaChange, SchemaHistory
 from strandline_spark import delta, landing
 
 EVENTS = (
@@ -30,13 +31,13 @@ _TELLING = ('"aggregate_type"', '"tableChanges"')
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What is known after a run: column types by table, complete snapshots, of which some are new.
+    """What is known after a run: the schema history, complete snapshots, of which some are new.
 
     `records` counts the control records of the run.
     """
 
     records: int
-    columns: Mapping[str, Mapping[str, ColumnType]]
+    history: SchemaHistory
     snapshots: Sequence[Snapshot]
     fresh: Sequence[Snapshot]
 
@@ -54,13 +55,12 @@ def told(spark: SparkSession, manifest: Manifest, connector: Connector) -> Told:
         if found["telling"]:
             _keep(landed.where(tells), lake.control, manifest.number)
     if not delta.exists(spark, lake.control):
-        return Told(count, {}, (), ())
+        return Told(count, SchemaHistory(), (), ())
     events = _told(delta.read(spark, lake.control), manifest.number)
-    changes = (schema_history.schema_change(e.record.at, e.control.payload) for e in events)
-    columns = schema_history.column_types((c for c in changes if c is not None), connector)
+    history = schema_history.history(_ddl(events), connector, _epoch(manifest))
     snapshots = _snapshots(events)
     earlier = _snapshots(e for e in events if e.run < manifest.number)
-    return Told(count, columns, snapshots, [s for s in snapshots if s not in earlier])
+    return Told(count, history, snapshots, [s for s in snapshots if s not in earlier])
 
 
 def _keep(telling: DataFrame, path: str, run: int) -> None:
@@ -83,13 +83,29 @@ def _told(events: DataFrame, run: int) -> list[_Event]:
     """The events of all runs up to this one, in the order of their coordinates."""
     ordered = events.where(F.col("run") <= run).orderBy("topic", "partition", "offset")
     found = []
-    for row in ordered.select("topic", "partition", "offset", "value", "run").toLocalIterator():
+    stored = F.unix_millis("timestamp").alias("stored")
+    columns = ("topic", "partition", "offset", stored, "value", "run")
+    for row in ordered.select(*columns).toLocalIterator():
         at = Coordinates(row["topic"], row["partition"], row["offset"])
-        record = Record(at, 0, None, bytes(row["value"]))
+        record = Record(at, row["stored"], None, bytes(row["value"]))
         outcome = Decoder().decode(record)
         if isinstance(outcome, Control):
             found.append(_Event(record, outcome, row["run"]))
     return found
+
+
+def _ddl(events: Iterable[_Event]) -> Iterator[SchemaChange]:
+    for event in events:
+        record = event.record
+        change = schema_history.schema_change(record.at, event.control.payload, record.timestamp)
+        if change is not None:
+            yield change
+
+
+def _epoch(manifest: Manifest) -> schema_history.Epochs:
+    """The lineages of the log are the source's: each of its tables knows them."""
+    rules = (table.rules for table in manifest.tables)
+    return next(rules, TableRules()).epoch
 
 
 def _snapshots(events: Iterable[_Event]) -> list[Snapshot]:

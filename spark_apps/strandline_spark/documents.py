@@ -188,6 +188,31 @@ def deleted_document() -> Column:
     return F.when(bare & row_document().isNull() & row.rlike(_OBJECT), row)
 
 
+def row_values() -> Column:
+    """The values of `row_document`."""
+    return _values(row_document(), "$.after")
+
+
+def deleted_values() -> Column:
+    """The values of `deleted_document`."""
+    return _values(deleted_document(), "$.before")
+
+
+def key_values() -> Column:
+    """The values of `key_document`."""
+    return F.try_parse_json(key_document())
+
+
+def _values(document: Column, path: str) -> Column:
+    """A part of the payload as a variant.
+
+    `get_json_object` turned numbers beyond all doubles into these words, as if they were texts.
+    """
+    whole = F.try_parse_json(F.col("value_payload"))
+    part = F.coalesce(F.try_variant_get(whole, path, "variant"), whole)
+    return F.when(document.contains('Infinity"'), part).otherwise(F.try_parse_json(document))
+
+
 def key_document() -> Column:
     """The key, as JSON text, of a parsed record that is whole and whose key has no schema."""
     payload = F.col("key_payload")

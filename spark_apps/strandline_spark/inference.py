@@ -29,15 +29,12 @@ _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 
 
 def shown(records: DataFrame, documents: Mapping[str, Column]) -> dict[str, dict[str, ColumnType]]:
-    """The column types that JSON objects show, for each named document of the records.
+    """The column types that JSON objects, as variants, show for each name.
 
     A column that was null in every record is missing: nothing is known of it.
     """
     schemas = records.agg(
-        *(
-            F.schema_of_variant_agg(F.try_parse_json(document)).alias(name)
-            for name, document in documents.items()
-        )
+        *(F.schema_of_variant_agg(document).alias(name) for name, document in documents.items())
     ).first()
     return {name: dict(_columns(schemas[name])) for name in documents}
 

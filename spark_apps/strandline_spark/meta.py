@@ -56,7 +56,7 @@ class Meta:
         phase = F.when(last, Phase.READ.value).otherwise(Phase.ROW.value)
         row_tie = F.concat(phase, place(F.col("offset"), F.col("partition")))
         tie = F.when(truncate, "0" * 16).otherwise(row_tie)
-        seq = F.concat(self._epoch(), F.col("_major"), tie)
+        seq = F.concat(epoch(self.rules), F.col("_major"), tie)
         best, raw, quality = self._time()
         in_flight = self._in_flight()
         moved = F.col("_moved_to").isNotNull() | F.col("_moved_from").isNotNull()
@@ -99,14 +99,6 @@ class Meta:
             kind.otherwise("row").alias("_kind"),
         ]
 
-    def _epoch(self) -> Column:
-        """The lineage of the log that a record of that Kafka time belongs to."""
-        epoch = F.lit("0000")
-        for each in sorted(self.rules.epochs, key=lambda e: e.number):
-            since = F.timestamp_millis(F.lit(each.since))
-            epoch = F.when(F.col("timestamp") >= since, f"{each.number:04x}").otherwise(epoch)
-        return epoch
-
     def _in_flight(self) -> Column:
         found = None if self.flat else self.connector.in_flight(F.col("v.source"))
         if found is None:
@@ -134,7 +126,7 @@ class Meta:
         named = [F.col(name) for name in ("_op", "_moved_to", "_moved_from")]
         texts = [F.coalesce(part, F.lit(_NOTHING)) for part in (*parts, *named)]
         hashes = [F.coalesce(part, F.lit(0).cast("bigint")) for part in content]
-        return F.xxhash64(self._epoch(), *texts, *hashes)
+        return F.xxhash64(epoch(self.rules), *texts, *hashes)
 
     def _time(self) -> tuple[Column, Column, Column]:
         """(best, raw, quality): the source's time where it is believable, else Kafka's (§5.3)."""
@@ -207,6 +199,15 @@ class Meta:
             for name, types in self.shape.columns.items()
             if all(of.kind is Kind.TEXT and of.wire in _SENT_AS_TEXT for of in types.values())
         ]
+
+
+def epoch(rules: TableRules) -> Column:
+    """The lineage of the log that a record of that Kafka time belongs to."""
+    found = F.lit("0000")
+    for each in sorted(rules.epochs, key=lambda e: e.number):
+        since = F.timestamp_millis(F.lit(each.since))
+        found = F.when(F.col("timestamp") >= since, f"{each.number:04x}").otherwise(found)
+    return found
 
 
 def _held(of: str) -> str:

@@ -7,20 +7,21 @@ source's schema history, then what the values themselves show.
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from strandline import connect, flattened, naming, schema_history, values, widening
+from strandline import connect, flattened, naming, values, widening
 from strandline.connectors import Connector
 from strandline.inference import merged
 from strandline.rules import TableRules
+from strandline.schema_history import Definition
 from strandline.types import ColumnType, from_connect
 from strandline_spark import inference
 from strandline_spark.documents import (
     SchemaPair,
-    deleted_document,
-    key_document,
-    row_document,
+    deleted_values,
+    key_values,
+    row_values,
 )
 
 Types = Mapping[str, ColumnType]
@@ -30,18 +31,19 @@ Types = Mapping[str, ColumnType]
 class Known:
     """What is known of a table besides its records.
 
-    `stored` are the columns that its changes have already, `tables` what the schema history says.
+    `stored` are the columns that its changes have already, `definitions` what the source's DDL says
+    of records without schema, `written` how earlier rows with a schema wrote their columns.
     """
 
-    topic: str
     rules: TableRules
     stored: Types
-    tables: Mapping[str, Types]
+    definitions: Mapping[int, Definition]
+    written: Types
 
-    def declared(self, scope: str | None = None) -> dict[str, ColumnType]:
+    def declared(self, number: int, pair: SchemaPair) -> dict[str, ColumnType]:
         """The column types of records without schema, as far as somebody declared them."""
-        history = schema_history.of_topic(self.tables, self.topic, scope)
-        return {**history, **self.rules.contract}
+        of = self.definitions.get(number)
+        return {**(of.types(pair.row_names) if of else {}), **self.rules.contract}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +99,18 @@ def shape(
     embedded = {name for types in rows.values() for name in types}
     inferred: set[str] = set()
     if bare:
-        without = records.where(F.col("schema_id").isin(*bare))
-        declared = known.declared(_scope_of(without) if known.tables else None)
-        shown = _shown(without, bare.values(), declared)
+        declared = {n: rows.get(n) or known.declared(n, pair) for n, pair in bare.items()}
+        shown = _shown(records, bare, declared)
         inferred = set(shown.row)
+        kin = {**known.written, **_kin(rows.values())}
         for number, pair in bare.items():
+            told = {**shown.row, **declared[number]}
             if pair.key is None:
-                keys[number] = shown.key
+                alone = {} if pair.value or pair.row_names else kin
+                types = {**shown.key, **alone, **declared[number]}
+                keys[number] = {name: types[name] for name in shown.names if name in types}
             if pair.value is None:
-                rows[number] = declared | {name: shown.row[name] for name in sorted(inferred)}
+                rows[number] = declared[number] | {n: told[n] for n in sorted(inferred)}
     columns = _by_column(rows, inferred - embedded)
     untyped = sorted(_sent(bare.values()) - columns.keys())
     naming.check(dict.fromkeys([*known.stored, *columns, *untyped]))
@@ -120,6 +125,16 @@ def shape(
         any(pair.value is None for pair in bare.values()),
         described,
     )
+
+
+def _kin(rows: Iterable[Types]) -> dict[str, ColumnType]:
+    """What rows with a schema say of the keys of tombstones, which have none."""
+    declared: dict[str, dict[ColumnType, None]] = {}
+    for types in rows:
+        for name, of in types.items():
+            declared.setdefault(name, {})[of] = None
+    alike = {name: widening.written_alike(of) for name, of in declared.items()}
+    return {name: of for name, of in alike.items() if of is not None}
 
 
 def _sent(pairs: Iterable[SchemaPair]) -> set[str]:
@@ -180,41 +195,32 @@ def _types(
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What values say: the columns that nobody declared, and the columns of the key in order."""
+    """What values say of columns that nobody declared; the columns of the key in their order."""
 
     row: Types
     key: Types
+    names: Sequence[str]
 
 
-def _shown(records: DataFrame, pairs: Collection[SchemaPair], declared: Types) -> _Shown:
+def _shown(
+    records: DataFrame, bare: Mapping[int, SchemaPair], declared: Mapping[int, Types]
+) -> _Shown:
     """Looks at values only where names alone leave something open: that reads every document."""
-    names = _sent(pairs) - declared.keys()
-    key = next((pair.key_names for pair in pairs if pair.key_names), ())
-    wanted = {"row": row_document(), "deleted": deleted_document()} if names else {}
-    if any(name not in declared for name in key):
-        wanted["key"] = key_document()
-    found = inference.shown(records, wanted) if wanted else {}
-    types = {**found.get("key", {}), **declared}
+    lacking = {number: _sent([pair]) - declared[number].keys() for number, pair in bare.items()}
+    names = set().union(*lacking.values())
+    key = next((pair.key_names for pair in bare.values() if pair.key_names), ())
+    wanted = {"row": row_values(), "deleted": deleted_values()} if names else {}
+    if any(name not in types for types in declared.values() for name in key):
+        wanted["key"] = key_values()
+    without = records.where(F.col("schema_id").isin(*bare))
+    found = inference.shown(without, wanted) if wanted else {}
     return _Shown(
         row=_merged(names, [found[of] for of in ("row", "deleted") if of in found]),
-        key={name: types[name] for name in key if name in types},
+        key=found.get("key", {}),
+        names=key,
     )
 
 
 def _merged(names: Collection[str], shown: Collection[Types]) -> Types:
     kinds = {name: [types[name] for types in shown if name in types] for name in names}
     return {name: merged(name, of) for name, of in kinds.items() if of}
-
-
-def _scope_of(records: DataFrame) -> str | None:
-    """The physical table of records without schema, as one of them names it."""
-    scope = _scope(F.col("value_payload")).alias("scope")
-    named = records.where(F.col("value_schema").isNull()).select(scope)
-    found = named.where(F.col("scope").isNotNull()).first()
-    return None if found is None else found["scope"]
-
-
-def _scope(payload: Column) -> Column:
-    parts = (F.get_json_object(payload, f"$.source.{part}") for part in ("db", "schema", "table"))
-    named = F.get_json_object(payload, "$.source.table").isNotNull()
-    return F.when(named, F.concat_ws(".", *(F.nullif(part, F.lit("")) for part in parts)))

@@ -4,7 +4,7 @@ Sources: debezium-facts §2.1, §2.2, §2.4, §2.7 to §2.10, §4, §5.9; Kafka 
 JsonConverter, topic creation and client overrides.
 """
 
-from strandline.advice.condition import Above, Given, Is, IsClass, Missing, Named, Where
+from strandline.advice.condition import Above, Given, Is, IsClass, IsNot, Missing, Named, Where
 from strandline.advice.finding import Severity
 from strandline.advice.rule import DDL, DEBEZIUM_2, Rule
 
@@ -58,6 +58,32 @@ DELIVERY: tuple[Rule, ...] = (
         "a decimal, date or time cannot be told from the text or number that stands for it",
         "set value.converter.schemas.enable=true, or give each table a column contract in the "
         "source file",
+    ),
+    Rule(
+        "decimals-without-schema",
+        Severity.BLURS,
+        Where(
+            Is("decimal.handling.mode", ("string", "double")),
+            (Is("value.converter.schemas.enable", ("false",)), _VALUES_ARE_JSON),
+        ),
+        "the DDL events say how precise decimals are written, so a text of digits may be read as "
+        "another number",
+        "set decimal.handling.mode=precise, or give each table a column contract in the source "
+        "file",
+        DDL,
+    ),
+    Rule(
+        "times-without-schema",
+        Severity.BLURS,
+        Where(
+            IsNot("time.precision.mode", ("adaptive", "adaptive_time_microseconds")),
+            (Is("value.converter.schemas.enable", ("false",)), _VALUES_ARE_JSON),
+        ),
+        "the DDL events say how times of adaptive precision are written, so others become times of "
+        "1970, or are refused",
+        "set time.precision.mode=adaptive (MySQL, MariaDB: adaptive_time_microseconds), or give "
+        "each table a column contract in the source file",
+        DDL,
     ),
     Rule(
         "headers-not-json",

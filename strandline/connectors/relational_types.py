@@ -41,6 +41,7 @@ _ORACLE: Mapping[str, Mapping[str, Any]] = {
     "BINARY_FLOAT": {"type": "float"},
     "BINARY_DOUBLE": {"type": "double"},
 }
+_SQL_SERVER_FRACTION, _ORACLE_FRACTION = 7, 6  # digits, where a column declares none
 _INT8_DIGITS, _INT16_DIGITS, _INT32_DIGITS, _INT64_DIGITS = 2, 4, 9, 18
 
 
@@ -68,9 +69,7 @@ def oracle(native: Mapping[str, Any]) -> dict[str, Any] | None:
     if base in {"NUMBER", "NUMERIC", "DECIMAL"}:
         return _number_type(_number(native.get("length")), _number(native.get("scale")))
     if base == "TIMESTAMP":
-        zoned = "TIME ZONE" in name
-        form = "ZonedTimestamp" if zoned else _by_scale("Timestamp", _number(native.get("scale")))
-        return {"type": "string" if zoned else "int64", "name": _TIME + form}
+        return _timestamp(_number(native.get("length")), zoned="TIME ZONE" in name)
     if base == "FLOAT":
         return {"type": "struct", "name": "io.debezium.data.VariableScaleDecimal"}
     found = _ORACLE.get(base)
@@ -94,9 +93,21 @@ def _number_type(precision: int | None, scale: int | None) -> dict[str, Any]:
     return _decimal(precision, scale)
 
 
+def _timestamp(length: int | None, *, zoned: bool) -> dict[str, Any]:
+    """Oracle's fraction digits are the length; Debezium unsets the scale (OracleConnection)."""
+    if zoned:
+        return {"type": "string", "name": _TIME + "ZonedTimestamp"}
+    digits = _ORACLE_FRACTION if length is None else length
+    return {"type": "int64", "name": _TIME + _by_digits("Timestamp", digits)}
+
+
 def _by_scale(form: str, scale: int | None) -> str:
+    """By SQL Server's fraction digits, which are the scale."""
+    return _by_digits(form, _SQL_SERVER_FRACTION if scale is None else scale)
+
+
+def _by_digits(form: str, digits: int) -> str:
     """Milliseconds up to 3 fraction digits, microseconds up to 6, else nanoseconds."""
-    digits = 7 if scale is None else scale
     return form if digits <= 3 else f"Micro{form}" if digits <= 6 else f"Nano{form}"
 
 

@@ -7,13 +7,14 @@ that has arrived so far. The Spark engine has the same stages and must agree wit
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import groupby
 
 from strandline import connectors, inference, naming, notification, schema_history, widening
-from strandline.change import Change, Control, Fence, Quarantined
+from strandline.change import Change, Control, Fence, Op, Quarantined
 from strandline.connectors import Connector
 from strandline.errors import Terminal
 from strandline.interpreter import lineage
-from strandline.interpreter.decode import Decoded, Decoder, Outcome
+from strandline.interpreter.decode import Decoded, Decoder, Kin, Outcome
 from strandline.interpreter.distinct import Distinct, distinct
 from strandline.interpreter.fold import Shape, fold
 from strandline.interpreter.in_flight import by_own_position
@@ -23,6 +24,7 @@ from strandline.notification import Snapshot
 from strandline.receipt import Counts
 from strandline.record import Record
 from strandline.rules import TableRules
+from strandline.schema_history import SchemaChange, SchemaHistory
 from strandline.types import ColumnType
 from strandline.version import Version
 
@@ -83,12 +85,12 @@ class Histories:
 
 @dataclass(slots=True)
 class _Table:
-    """What has been decoded of one topic."""
+    """What has been decoded of one topic; changes with the types that they declared."""
 
     decoder: Decoder
     types: dict[str, list[ColumnType]] = field(default_factory=dict)
     inferred: dict[str, list[ColumnType]] = field(default_factory=dict)
-    changes: list[Change] = field(default_factory=list)
+    changes: list[tuple[Change, Mapping[str, ColumnType]]] = field(default_factory=list)
     fences: list[Fence] = field(default_factory=list)
     connector: Connector | None = None
     control: int = 0
@@ -97,7 +99,7 @@ class _Table:
     def add(self, outcome: Outcome) -> None:
         match outcome:
             case Decoded(change, columns, inferred, connector):
-                self.changes.append(change)
+                self.changes.append((change, columns))
                 self.connector = self.connector or connector
                 for known, found in ((self.types, columns), (self.inferred, inferred)):
                     for name, kind in found.items():
@@ -139,17 +141,17 @@ def interpret(
         record.at: record
         for record in sorted(records, key=lambda r: (r.at.topic, r.at.partition, r.at.offset))
     }
-    told = _told(landed.values(), connector)
+    told = _told(landed.values(), connector, rules)
     tables: dict[str, _Table] = {}
     quarantined = []
-    for record in landed.values():
-        topic = record.at.topic
-        if topic not in tables:
-            tables[topic] = _Table(Decoder(connector, rules(topic), told.columns))
-        outcome = tables[topic].decoder.decode(record)
-        if isinstance(outcome, Quarantined):
-            quarantined.append(outcome)
-        tables[topic].add(outcome)
+    for topic, of in groupby(landed.values(), key=lambda record: record.at.topic):
+        decoder = Decoder(connector, rules(topic), told.history)
+        decoder, outcomes = _decoded(decoder, list(of))
+        tables[topic] = _Table(decoder)
+        for outcome in outcomes:
+            if isinstance(outcome, Quarantined):
+                quarantined.append(outcome)
+            tables[topic].add(outcome)
     histories = [
         _history(topic, tables[topic], told, rules(topic), recorded_at) for topic in sorted(tables)
     ]
@@ -160,28 +162,66 @@ def interpret(
     )
 
 
+def _decoded(decoder: Decoder, records: Sequence[Record]) -> tuple[Decoder, Sequence[Outcome]]:
+    """What a topic's records are; those that name no table are read by what the others say."""
+    alone = [decoder.decode(record) for record in records]
+    informed = replace(decoder, kin=_kin(alone))
+    together = [
+        informed.decode(record) if _is_nameless(outcome) else outcome
+        for record, outcome in zip(records, alone, strict=True)
+    ]
+    return informed, together
+
+
+def _is_nameless(outcome: Outcome) -> bool:
+    if isinstance(outcome, Decoded):
+        return outcome.change.op is Op.TOMBSTONE
+    return isinstance(outcome, Quarantined)
+
+
+def _kin(outcomes: Iterable[Outcome]) -> Kin:
+    scopes: set[str] = set()
+    declared: dict[str, dict[ColumnType, None]] = {}
+    for outcome in outcomes:
+        if isinstance(outcome, Decoded):
+            if outcome.change.scope is not None:
+                scopes.add(outcome.change.scope)
+            for name, of in outcome.columns.items() if outcome.described else ():
+                declared.setdefault(name, {})[of] = None
+    types = {name: widening.written_alike(of) for name, of in declared.items()}
+    return Kin(frozenset(scopes), {name: of for name, of in types.items() if of is not None})
+
+
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What a stream's control records say: tables' columns, and which snapshots are complete."""
+    """What a stream's control records say: the schema history, and which snapshots are complete."""
 
-    columns: Mapping[str, Mapping[str, ColumnType]]
+    history: SchemaHistory
     snapshots: Sequence[Snapshot]
 
 
-def _told(records: Iterable[Record], connector: Connector | None) -> _Told:
+def _told(records: Iterable[Record], connector: Connector | None, rules: Rules) -> _Told:
     notices, ddl = [], []
     for record in records:
         outcome = Decoder(connector).decode(record) if _may_tell(record) else None
         if not isinstance(outcome, Control):
             continue
         word = notification.notice(outcome.payload)
-        change = schema_history.schema_change(record.at, outcome.payload)
+        change = schema_history.schema_change(record.at, outcome.payload, record.timestamp)
         notices += [word] if word is not None else []
         if change is not None:
             ddl.append(change)
             connector = connector or connectors.of(_source(outcome.payload))
-    columns = schema_history.column_types(ddl, connector) if connector else {}
-    return _Told(columns, notification.completed(notices))
+    return _Told(_history_of(ddl, connector, rules), notification.completed(notices))
+
+
+def _history_of(
+    ddl: Sequence[SchemaChange], connector: Connector | None, rules: Rules
+) -> SchemaHistory:
+    if not ddl or connector is None:
+        return SchemaHistory()
+    # The lineages of the log are the source's: each of its topics knows them.
+    return schema_history.history(ddl, connector, rules(ddl[0].at.topic).epoch)
 
 
 def _may_tell(record: Record) -> bool:
@@ -213,7 +253,7 @@ def _folded(
 ) -> TableHistory:
     columns = table.columns()
     changes, fences = by_own_position(
-        (_widened(change, columns) for change in table.changes), table.fences
+        (_widened(change, of, columns) for change, of in table.changes), table.fences
     )
     connector = table.connector
     habits = _habits(connector)
@@ -270,11 +310,13 @@ def _shape(columns: Mapping[str, ColumnType], rules: TableRules) -> Shape:
     return Shape(names, rules.tracked(names), json)
 
 
-def _widened(change: Change, columns: Mapping[str, ColumnType]) -> Change:
+def _widened(
+    change: Change, declared: Mapping[str, ColumnType], columns: Mapping[str, ColumnType]
+) -> Change:
     if change.row is None:
         return change
     row = {
-        name: widening.widen(value, columns[name])
+        name: widening.widen(value, declared.get(name), columns[name])
         for name, value in change.row.items()
         if name in columns
     }

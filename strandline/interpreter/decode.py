@@ -5,7 +5,7 @@ A record becomes a change, a fence, a control record, or goes to quarantine. Sou
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,7 @@ from strandline.placeholder import spellings
 from strandline.position import fence_seq, seq
 from strandline.record import Record
 from strandline.rules import TableRules
+from strandline.schema_history import Definition, SchemaHistory
 from strandline.types import ColumnType, from_connect
 
 NEW_KEY = "__debezium.newkey"
@@ -49,22 +50,35 @@ class Decoded:
     columns: Mapping[str, ColumnType]
     inferred: Mapping[str, ColumnType] = field(default_factory=dict)
     connector: Connector | None = None
+    described: bool = False  # the types are those of an embedded schema
 
 
 Outcome = Decoded | Fence | Control | Quarantined
 
 
 @dataclass(frozen=True, slots=True)
+class Kin:
+    """What a topic's rows say of its tombstones' keys, which have no schema of their own.
+
+    `scopes` are the tables that the rows are of, `types` what their embedded schemas declare.
+    """
+
+    scopes: frozenset[str] = frozenset()
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Decoder:
     """Decodes the records of one table.
 
-    `connector` None: the one that a record's `source` names. `tables` are the column types that the
-    source's schema history knows, by `db.schema.table`.
+    `connector` None: the one that a record's `source` names. `history`: what the source's DDL said.
+    `kin`: what is known of records that name no table.
     """
 
     connector: Connector | None = None
     rules: TableRules = field(default_factory=TableRules)
-    tables: Mapping[str, Mapping[str, ColumnType]] = field(default_factory=dict)
+    history: SchemaHistory = field(default_factory=SchemaHistory)
+    kin: Kin = field(default_factory=Kin)
 
     def decode(self, record: Record) -> Outcome:
         """What the record is."""
@@ -80,7 +94,7 @@ class Decoder:
 
     def _readable_key(self, record: Record) -> str | None:
         try:
-            return self._record_key(record, self._known(record.at.topic, None), None)[0]
+            return self._record_key(record, self._nameless_types(record.at.topic), None)[0]
         except UndecodableError:
             return None
 
@@ -149,7 +163,7 @@ class Decoder:
         before, after = (_image(document, name) for name in ("before", "after"))
         if op in IMAGES and after is None:
             raise UndecodableError("no_image", f"op is {op.value!r}, but 'after' holds no row")
-        types = self._types(document.schema, record.at.topic, event)
+        types = self._types(record, document, event, after if after is not None else before)
         key, key_types = self._key(record, before if op is Op.DELETE else after, types, event)
         sent, left_out = event.unwrap(after or {}, partial=op is Op.UPDATE)
         row = _row(sent, types, left_out, self._unavailable) if op in IMAGES else _NO_ROW
@@ -194,7 +208,7 @@ class Decoder:
             connector_run=_text(record.header(RUN_ID)),
             connector_name=event.connector_name,
         )
-        return Decoded(change, types, shown, event.connector)
+        return Decoded(change, types, shown, event.connector, document.schema is not None)
 
     def _compared(self, cells: Mapping[str, Any], key: str) -> Image:
         """What tells a row from others under its key: its other cells, as far as they were sent."""
@@ -215,18 +229,36 @@ class Decoder:
         return spellings(self.rules.placeholder)
 
     def _types(
-        self, schema: Mapping[str, Any] | None, topic: str, event: Event
+        self, record: Record, document: Document, event: Event, row: Mapping[str, Any] | None
     ) -> Mapping[str, ColumnType]:
         """Column types: embedded, else the contract's, else those of the schema history."""
-        if schema is not None:
+        if document.schema is not None:
             return {
                 name: from_connect(event.unwrap_schema(dict(of)))
-                for name, of in connect.row_fields(schema).items()
+                for name, of in connect.row_fields(document.schema).items()
             }
-        return self._known(topic, event.scope)
+        definitions = self.history.of(record.at.topic, event.scope)
+        at = self._place(record, event) if len(definitions) > 1 else None
+        return self._declared(definitions, at, row or {})
 
-    def _known(self, topic: str, scope: str | None) -> Mapping[str, ColumnType]:
-        return {**schema_history.of_topic(self.tables, topic, scope), **self.rules.contract}
+    def _declared(
+        self, definitions: Sequence[Definition], at: str | None, named: Collection[str]
+    ) -> Mapping[str, ColumnType]:
+        told = schema_history.in_force(definitions, at).types(named) if definitions else {}
+        return {**told, **self.rules.contract}
+
+    def _place(self, record: Record, event: Event) -> str | None:
+        """Where in the log the record stands; None where nothing says so."""
+        try:
+            major = event.position(record).major
+        except UndecodableError:
+            return None
+        epoch = self.rules.epoch(record.timestamp)
+        return schema_history.place(major, epoch=epoch, read=event.snapshot) if major else None
+
+    def _nameless_types(self, topic: str) -> Mapping[str, ColumnType]:
+        definitions = self.history.of_tombstones(topic, self.kin.scopes)
+        return {**self.kin.types, **self._declared(definitions, None, ())}
 
     # ------------------------------------------------------------------ keys
 
@@ -269,7 +301,7 @@ class Decoder:
         return _canonical(cells, types, "key"), types
 
     def _tombstone(self, record: Record) -> Outcome:
-        types = self._known(record.at.topic, None)
+        types = self._nameless_types(record.at.topic)
         key, key_types = self._record_key(record, types, None)
         change = Change(
             at=record.at,

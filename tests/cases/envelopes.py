@@ -334,11 +334,14 @@ def _notice(stream: Stream, line: Line, now: datetime) -> Control:
 
 
 def _ddl(stream: Stream, line: Line, now: datetime) -> Control:
-    """`ddl CREATE item (id INT key, price DECIMAL(10,2))`; `@POS` where, `style=position`."""
+    """`ddl CREATE item (id INT key, price DECIMAL(10,2))`; `@POS` where, `style=position`.
+
+    `db=other`: another database's table; `topic=$.history`: another topic than the prefix.
+    """
     kind, _, rest = line.text.removeprefix("ddl ").partition(" ")
     described, _, place = rest.rpartition("@")
     table, _, listed = described.strip().partition(" ")
-    db = KINDS[stream.connector].db
+    db = line.options.get("db", KINDS[stream.connector].db)
     fields, _ = KINDS[stream.connector].fields(Place("c", place.split()[0], "false", {}))
     parts = [db, *([fields["schema"]] if "schema" in fields else []), table]
     identity = ".".join(f'"{part}"' for part in parts)
@@ -361,7 +364,8 @@ def _ddl(stream: Stream, line: Line, now: datetime) -> Control:
         }
         payload |= {"source": {"server": stream.prefix}, "position": position}
     key = json.dumps({"databaseName": db}).encode()
-    return stream.prefix, key, json.dumps(payload).encode()
+    topic = line.options.get("topic", "$").replace("$", stream.prefix)
+    return topic, key, json.dumps(payload).encode()
 
 
 def _table(listed: str) -> dict:

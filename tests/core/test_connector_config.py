@@ -18,6 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs/connector-settings.md"
 EXAMPLES_OF_USE = Path(__file__).parents[2] / "examples"
 BY_ID = {rule.id: rule for rule in RULES}
 JSON = "org.apache.kafka.connect.json.JsonConverter"
+WITHOUT_SCHEMA = {"value_converter": JSON, "value_converter_schemas_enable": "false"}
 SMT = "io.debezium.transforms."
 KAFKA = "org.apache.kafka.connect.transforms."
 
@@ -317,6 +318,10 @@ EXAMPLES = {
     "values-without-schema": plain(
         "value.converter.schemas.enable", "false", "true", value_converter=JSON
     ),
+    "decimals-without-schema": plain(
+        "decimal.handling.mode", "string", "precise", **WITHOUT_SCHEMA
+    ),
+    "times-without-schema": plain("time.precision.mode", "connect", "adaptive", **WITHOUT_SCHEMA),
     "headers-not-json": plain(
         "header.converter", "org.apache.kafka.connect.storage.StringConverter", JSON
     ),

@@ -20,7 +20,7 @@ def test_what_the_engine_notes_beside_columns_are_the_names_that_no_column_may_h
     assert noted - own == naming.WORKING
 
 
-@pytest.mark.parametrize("name", ["_valid_to", "_KEY", "_life"])
+@pytest.mark.parametrize("name", ["_valid_to", "_KEY", "_life", "_table"])
 def test_a_column_called_like_one_of_the_history_s_own_is_refused_with_a_remedy(name):
     with pytest.raises(Terminal, match=f"column '{name}'.*ReplaceField"):
         naming.check(["id", name])

@@ -227,9 +227,9 @@ def test_a_schema_change_says_database_statement_place_and_tables(sample):
 @those("schema_change")
 def test_a_schema_change_types_the_columns_of_records_without_schema(sample):
     told = schema_change(decoded(sample.source, sample.record))
-    types = schema_history.column_types([told], CONNECTORS[sample.source])
+    types = schema_history.history([told], CONNECTORS[sample.source], TableRules().epoch).tables
     assert {
-        table: {n: of.spark for n, of in columns.items()} for table, columns in types.items()
+        table: {n: of.spark for n, of in only.columns.items()} for table, (only,) in types.items()
     } == {change["table"]: change["columns"] for change in sample.expected["changes"]}
 
 
