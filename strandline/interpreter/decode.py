@@ -36,6 +36,7 @@ RUN_ID = "__debezium.context.runId"
 CONTROL_FIELDS = (
     frozenset({"databaseName", "ddl"}),
     frozenset({"databaseName", "tableChanges"}),
+    frozenset({"ddl", "tableChanges"}),
     frozenset({"status", "id", "event_count"}),
     frozenset({"aggregate_type", "type"}),
 )

@@ -265,7 +265,8 @@ class Emitter(ABC):
         if not tx.told:
             return []
         name = f"{self.prefix}.transaction"
-        payload = {"status": status, "id": f"tx{tx.number}", "ts_ms": 0}
+        counts = {"event_count": None, "data_collections": None}
+        payload = {"status": status, "id": f"tx{tx.number}", **counts, "ts_ms": 0}
         return [Message(name, "control", next(self._units), key={"id": "tx"}, value=payload)]
 
     def heartbeat(self) -> list[Message]:
