@@ -24,6 +24,8 @@ def spark():
         spark__driver__extraJavaOptions="-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
         "-XX:ReservedCodeCacheSize=512m",
         spark__sql__adaptive__enabled="false",
+        # What hundreds of lakes leave behind fills 1 GB, and then the JVM does nothing but collect.
+        spark__driver__memory="3g",
         # A machine that was paused for a while has not lost its executor.
         spark__executor__heartbeatInterval="600s",
         spark__network__timeout="3600s",

@@ -19,9 +19,9 @@ from strandline.interpreter import interpret
 from strandline.lake import SourceLake
 from strandline.rules import TableRules
 
-_COUNT = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "4"))
+_COUNT = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "2"))
 _SEED = int(os.environ.get("STRANDLINE_FUZZ_SEED", "0"))
-_RUNS = 4
+_RUNS = 3
 
 # Each type with values of it, and what it may widen to.
 _VALUES = {
