@@ -181,7 +181,7 @@ def _sample(stored: DeltaTable, table: TableStanding) -> str:
 
 
 def _is_there(stored: DeltaTable, key: str) -> bool:
-    """Whether it is a key to the letter: those of before a widening are spelt unlike the sample."""
+    """Whether it is a key to the letter, as the page shows it, whatever the sample is like."""
     return bool(tables.rows(stored, "SELECT 1 FROM stored WHERE _key = :key LIMIT 1", key=key))
 
 

@@ -9,16 +9,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from strandline import connect, connectors, flattened, image, schema_history, values
+from strandline import connect, connectors, flattened, image, schema_history
 from strandline.change import IMAGES, Change, Control, Fence, Op, Quarantined
 from strandline.connect import Document
 from strandline.connectors import CONNECTORS, Connector
 from strandline.connectors.connector import integer
 from strandline.errors import UndecodableError
 from strandline.image import Image
-from strandline.inference import json_type
+from strandline.interpreter.cells import NO_ROW, content, is_placeholder, key_of, shown_types, typed
 from strandline.interpreter.event import Event
-from strandline.key import canonical
 from strandline.placeholder import spellings
 from strandline.position import fence_seq, seq
 from strandline.record import Record
@@ -167,9 +166,9 @@ class Decoder:
         types = self._types(record, document, event, after if after is not None else before)
         key, key_types = self._key(record, before if op is Op.DELETE else after, types, event)
         sent, left_out = event.unwrap(after or {}, partial=op is Op.UPDATE)
-        row = _row(sent, types, left_out, self._unavailable) if op in IMAGES else _NO_ROW
+        row = typed(sent, types, left_out, self._unavailable) if op in IMAGES else NO_ROW
         old, _ = event.unwrap(before or {}, partial=False)
-        shown = row.types if op in IMAGES else _shown(old, types, self._unavailable)
+        shown = row.types if op in IMAGES else shown_types(old, types, self._unavailable)
         position = event.position(record)
         epoch = self.rules.epoch(record.timestamp)
         moved_to = _other(record, NEW_KEY, key, key_types, event) if op is Op.DELETE else None
@@ -188,8 +187,8 @@ class Decoder:
                 op,
                 moved_to,
                 moved_from,
-                _content(old),
-                _content(after or {}),
+                content(old),
+                content(after or {}),
             ),
             time=event.time(record),
             row=row.cells if op in IMAGES else None,
@@ -217,7 +216,7 @@ class Decoder:
         return {
             name: cell
             for name, cell in cells.items()
-            if name not in names and not _is_placeholder(cell, self._unavailable)
+            if name not in names and not is_placeholder(cell, self._unavailable)
         }
 
     @property
@@ -280,7 +279,7 @@ class Decoder:
                 "no_key", f"the row has no value for the key column {missing[0]}"
             )
         named = {name: cells[name] for name in self.rules.key}
-        return _canonical(named, types, "after"), types
+        return key_of(named, types, "after"), types
 
     def _record_key(
         self, record: Record, types: Mapping[str, ColumnType], event: Event | None
@@ -299,7 +298,7 @@ class Decoder:
         if not isinstance(payload, dict) or not payload:
             raise UndecodableError("no_key", "the key holds no columns")
         cells, _ = wrapping.unwrap(payload, partial=False)
-        return _canonical(cells, types, "key"), types
+        return key_of(cells, types, "key"), types
 
     def _tombstone(self, record: Record) -> Outcome:
         types = self._nameless_types(record.at.topic)
@@ -315,17 +314,6 @@ class Decoder:
             moved_to=_other(record, NEW_KEY, key, key_types, self._nameless),
         )
         return Decoded(change, {})
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    cells: dict[str, object]
-    unset: frozenset[str]
-    unheld: frozenset[str]
-    types: dict[str, ColumnType]
-
-
-_NO_ROW = _Row({}, frozenset(), frozenset(), {})
 
 
 def decode(record: Record, connector: Connector | None = None) -> Outcome:
@@ -378,83 +366,13 @@ def _other(
         if not isinstance(payload, dict):
             return None
         cells, _ = event.unwrap(payload, partial=False)
-        return _canonical({column: cells.get(column) for column in json.loads(key)}, types, name)
+        return key_of({column: cells.get(column) for column in json.loads(key)}, types, name)
     except UndecodableError:
         return None
 
 
 def _text(data: bytes | None) -> str | None:
     return None if data is None else data.decode(errors="replace")
-
-
-def _canonical(cells: Mapping[str, Any], types: Mapping[str, ColumnType], what: str) -> str:
-    for name, value in cells.items():
-        if value is None:
-            raise UndecodableError("no_key", f"{what}.{name} is null, which identifies no row")
-    return canonical(
-        {name: _cell(value, types.get(name), f"{what}.{name}") for name, value in cells.items()}
-    )
-
-
-def _cell(value: Any, of: ColumnType | None, what: str) -> object:
-    """A value of a key: one that its type cannot hold identifies nothing."""
-    try:
-        return values.decode(value, of or json_type(value))
-    except (values.UnfitError, values.UnheldError) as error:
-        raise _bad_value(value, of, what) from error
-
-
-def _bad_value(value: Any, of: ColumnType | None, what: str) -> UndecodableError:
-    spark = (of or json_type(value)).spark
-    return UndecodableError("bad_value", f"{what} is no {spark}")
-
-
-def _row(
-    sent: Mapping[str, Any],
-    types: Mapping[str, ColumnType],
-    left_out: frozenset[str],
-    unavailable: frozenset[str],
-) -> _Row:
-    """The typed cells that were sent; the columns that were not: TOAST, LOBs, partial images."""
-    row = _Row({}, left_out, frozenset(), {})
-    unset, unheld = set(left_out), set()
-    for name, value in sent.items():
-        if _is_placeholder(value, unavailable):
-            unset.add(name)
-            continue
-        of = types.get(name)
-        if of is None and value is not None:
-            row.types[name] = json_type(value)
-        try:
-            row.cells[name] = values.decode(value, of or json_type(value))
-        except values.UnheldError:
-            row.cells[name] = None
-            unheld.add(name)
-        except values.UnfitError as error:
-            raise _bad_value(value, of, f"after.{name}") from error
-    return _Row(row.cells, frozenset(unset), frozenset(unheld), row.types)
-
-
-def _shown(
-    old: Mapping[str, Any], types: Mapping[str, ColumnType], unavailable: frozenset[str]
-) -> Mapping[str, ColumnType]:
-    """What the values of a deleted row say of columns that nobody declared."""
-    return {
-        name: json_type(value)
-        for name, value in old.items()
-        if name not in types and value is not None and not _is_placeholder(value, unavailable)
-    }
-
-
-def _is_placeholder(value: Any, unavailable: frozenset[str]) -> bool:
-    if isinstance(value, str):
-        return value in unavailable
-    return isinstance(value, dict | list) and values.compact(value) in unavailable
-
-
-def _content(cells: Mapping[str, Any]) -> str:
-    """An image as text that compares; a column that is NULL is as good as one that is not there."""
-    return values.compact({n: cells[n] for n in sorted(cells) if cells[n] is not None})
 
 
 __all__ = (

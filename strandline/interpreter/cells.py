@@ -1,0 +1,99 @@
+"""Part of stage 1: the cells of a record in their types, and the keys that they make."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from strandline import values
+from strandline.errors import UndecodableError
+from strandline.inference import json_type
+from strandline.key import canonical
+from strandline.types import ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The typed cells that were sent; which columns were not, or could not be held; their types.
+
+    `types` are those that only the values show.
+    """
+
+    cells: dict[str, object]
+    unset: frozenset[str]
+    unheld: frozenset[str]
+    types: dict[str, ColumnType]
+
+
+NO_ROW = Row({}, frozenset(), frozenset(), {})
+
+
+def key_of(cells: Mapping[str, Any], types: Mapping[str, ColumnType], what: str) -> str:
+    """The canonical key; `UndecodableError` where a cell of `what` is null or none of its type."""
+    for name, value in cells.items():
+        if value is None:
+            raise UndecodableError("no_key", f"{what}.{name} is null, which identifies no row")
+    return canonical(
+        {name: _cell(value, types.get(name), f"{what}.{name}") for name, value in cells.items()}
+    )
+
+
+def _cell(value: Any, of: ColumnType | None, what: str) -> object:
+    """A value of a key: one that its type cannot hold identifies nothing."""
+    try:
+        return values.decode(value, of or json_type(value))
+    except (values.UnfitError, values.UnheldError) as error:
+        raise _bad_value(value, of, what) from error
+
+
+def _bad_value(value: Any, of: ColumnType | None, what: str) -> UndecodableError:
+    spark = (of or json_type(value)).spark
+    return UndecodableError("bad_value", f"{what} is no {spark}")
+
+
+def typed(
+    sent: Mapping[str, Any],
+    types: Mapping[str, ColumnType],
+    left_out: frozenset[str],
+    unavailable: frozenset[str],
+) -> Row:
+    """The typed cells that were sent; the columns that were not: TOAST, LOBs, partial images."""
+    row = Row({}, left_out, frozenset(), {})
+    unset, unheld = set(left_out), set()
+    for name, value in sent.items():
+        if is_placeholder(value, unavailable):
+            unset.add(name)
+            continue
+        of = types.get(name)
+        if of is None and value is not None:
+            row.types[name] = json_type(value)
+        try:
+            row.cells[name] = values.decode(value, of or json_type(value))
+        except values.UnheldError:
+            row.cells[name] = None
+            unheld.add(name)
+        except values.UnfitError as error:
+            raise _bad_value(value, of, f"after.{name}") from error
+    return Row(row.cells, frozenset(unset), frozenset(unheld), row.types)
+
+
+def shown_types(
+    old: Mapping[str, Any], types: Mapping[str, ColumnType], unavailable: frozenset[str]
+) -> Mapping[str, ColumnType]:
+    """What the values of a deleted row say of columns that nobody declared."""
+    return {
+        name: json_type(value)
+        for name, value in old.items()
+        if name not in types and value is not None and not is_placeholder(value, unavailable)
+    }
+
+
+def is_placeholder(value: Any, unavailable: frozenset[str]) -> bool:
+    """Whether a cell says that its value was not available."""
+    if isinstance(value, str):
+        return value in unavailable
+    return isinstance(value, dict | list) and values.compact(value) in unavailable
+
+
+def content(cells: Mapping[str, Any]) -> str:
+    """An image as text that compares; a column that is NULL is as good as one that is not there."""
+    return values.compact({n: cells[n] for n in sorted(cells) if cells[n] is not None})
