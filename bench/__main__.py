@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bench import landing, report
+from bench import landing, measurement, report
 from bench.contenders import CONTENDERS
 from bench.race import Track
 from bench.result import Result
@@ -39,15 +39,17 @@ def main(words: Sequence[str] | None = None) -> int:
         shutil.rmtree(FOLDER / "cases", ignore_errors=True)
     track = Track(FOLDER.absolute(), asked.memory, asked.cores)
     track.folder.mkdir(parents=True, exist_ok=True)
-    chosen = [known[name] for name in asked.workloads or known]
+    asked.out.mkdir(parents=True, exist_ok=True)
     results: list[Result] = []
-    for workload in chosen:
+    for workload in (known[name] for name in asked.workloads or known):
         print(f"{workload.name}: {workload.told}", flush=True)
+        own = []
         for result in _raced(workload, track, asked, sizes):
             print(f"  {_line(workload, result)}", flush=True)
-            results.append(result)
-    asked.out.mkdir(parents=True, exist_ok=True)
-    report.write(asked.out, chosen, results, sizes, track)
+            own.append(result)
+        measurement.taken(workload.name, own, sizes, track).write(asked.out)
+        report.write(asked.out)
+        results += own
     print(f"written to {asked.out}")
     wrong = [one for one in results if one.contender == "strandline" and one.wrong]
     return 1 if wrong else 0

@@ -1,17 +1,14 @@
 """What came out, as a page: a table of medians, and the ratios that count."""
 
-import json
-import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 
-from bench import machine, plot
-from bench.race import Track
+from bench import plot
+from bench.measurement import Measurement, read
 from bench.ratios import RATIOS
 from bench.result import Result
-from bench.workloads import Sizes, Workload
+from bench.workloads import Workload
 
 _MB = 1_000_000
 _HEAD = (
@@ -39,52 +36,50 @@ def batches(workload: Workload, result: Result, group: str) -> list[dict[str, fl
     return [each for each in result.batches if (each["lap"], each["batch"]) in counted]
 
 
-def write(
-    folder: Path, raced: Sequence[Workload], results: Sequence[Result], sizes: Sizes, track: Track
-) -> None:
-    """Writes `results.md`, and `results.json` with every single measurement."""
-    told = {
-        "machine": machine.described(),
-        "load": os.getloadavg(),
-        "memory": track.memory,
-        "cores": track.cores,
-        "sizes": asdict(sizes),
-        "results": [asdict(result) for result in results],
-    }
-    (folder / "results.json").write_text(json.dumps(told, indent=1))
-    given = f"{track.cores} cores and {track.memory} of driver memory for each contender"
-    parts = [f"# Results\n\n{machine.described()}; {given}."]
-    parts += ["![medians](results.svg)", _LEGEND]
-    parts += ["\n".join(_ratio_lines(raced, results))]
-    parts += ["\n".join(_workload_lines(workload, results)) for workload in raced]
-    plot.write(folder / "results.svg", list(_panels(raced, results)))
+def write(folder: Path) -> None:
+    """Writes `results.md` and `results.svg` of all measurements in a folder."""
+    measured = read(folder)
+    parts = ["# Results", "![medians](results.svg)", _LEGEND, "\n".join(_ratio_lines(measured))]
+    parts += ["\n".join(_workload_lines(each)) for each in measured]
+    plot.write(folder / "results.svg", list(_panels(measured)))
     (folder / "results.md").write_text("\n\n".join(parts) + "\n")
 
 
-def _ratio_lines(raced: Sequence[Workload], results: Sequence[Result]) -> Iterator[str]:
+def _ratio_lines(measured: Sequence[Measurement]) -> Iterator[str]:
     yield "| what | measured | at least | aim |\n|---|---:|---:|---:|"
-    known = {workload.name: workload for workload in raced}
+    known = {each.name: each for each in measured}
     for ratio in RATIOS:
         if ratio.workload in known:
-            found = ratio.measured(known[ratio.workload], results)
+            each = known[ratio.workload]
+            found = ratio.measured(each.workload, each.results)
             shown = "" if found is None else f"{found:.2f}"
             yield f"| {ratio.told} | {shown} | {ratio.least} | {ratio.aim} |"
 
 
-def _workload_lines(workload: Workload, results: Sequence[Result]) -> Iterator[str]:
+def _workload_lines(measured: Measurement) -> Iterator[str]:
+    workload = measured.workload
+    rounds = len({result.round for result in measured.results})
     yield f"## {workload.name}\n\n{workload.told}."
+    yield (
+        f"\n{rounds} round{'s' * (rounds > 1)} on {measured.date}, commit {measured.commit}: "
+        f"{measured.machine}; {measured.cores} cores and {measured.memory} of driver memory for "
+        "each contender."
+    )
+    if measured.remark:
+        yield f"\n**{measured.remark}**"
     for group in workload.counted:
         yield f"\n### {group}\n\n{_HEAD}"
-        for runs in _entrants(workload, results):
+        for runs in _entrants(workload, measured.results):
             yield _line(runs, _counted(workload, runs, group))
 
 
-def _panels(raced: Sequence[Workload], results: Sequence[Result]) -> Iterator[plot.Panel]:
-    for workload in raced:
+def _panels(measured: Sequence[Measurement]) -> Iterator[plot.Panel]:
+    for each in measured:
+        workload = each.workload
         for group in workload.counted:
             bars = [
-                _bar(runs, [each["seconds"] for each in _counted(workload, runs, group)])
-                for runs in _entrants(workload, results)
+                _bar(runs, [batch["seconds"] for batch in _counted(workload, runs, group)])
+                for runs in _entrants(workload, each.results)
             ]
             yield plot.Panel(f"{workload.name}, {group}", bars)
 
