@@ -58,6 +58,7 @@ _REASONS = {
     Reason.CONFIRMED: "read confirmed the row",
     Reason.UNCHANGED: "update that changed nothing",
     Reason.UNSEEN_ROW: "delete of a row that was never seen: no row stood that equals it",
+    Reason.TAKEN_OVER: "update of a row that another row had taken the key from",
     Reason.CONTROL: "control record: it carries no row",
 }
 

@@ -248,6 +248,8 @@ class _Telling:
             return Passed(record, Reason.IGNORED_COLUMNS if columns else confirmed, columns=columns)
         if change.op is Op.READ:
             return Passed(record, Reason.STALE_READ, self._newer(kept))
+        if change.op is Op.UPDATE:
+            return Passed(record, Reason.TAKEN_OVER)
         return Passed(record, Reason.UNSEEN_ROW if self._live(kept.seq) else Reason.NOT_LIVE)
 
     def _repeated(self, change: Change, previous: Change | Passed | None) -> Passed:

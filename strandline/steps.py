@@ -32,6 +32,7 @@ class Reason(StrEnum):
     IGNORED_COLUMNS = "ignored_columns"
     NOT_LIVE = "not_live"  # an end, or a truncate, where no row stood
     UNSEEN_ROW = "unseen_row"  # its before image equals no row that stood
+    TAKEN_OVER = "taken_over"  # another row had the key by then, in the same transaction
     OTHER_TABLE = "other_table"  # a truncate of another physical table of the topic
     QUARANTINED = "quarantined"
     CONTROL = "control"

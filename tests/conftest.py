@@ -1,5 +1,6 @@
 """One Spark session for all tests, whichever of them asks for it first."""
 
+import gc
 import logging
 import os
 import sys
@@ -24,7 +25,6 @@ def spark():
         spark__driver__extraJavaOptions="-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
         "-XX:ReservedCodeCacheSize=512m",
         spark__sql__adaptive__enabled="false",
-        # What hundreds of lakes leave behind fills 1 GB, and then the JVM does nothing but collect.
         spark__driver__memory="3g",
         # A machine that was paused for a while has not lost its executor.
         spark__executor__heartbeatInterval="600s",
@@ -34,5 +34,21 @@ def spark():
     logging.getLogger("py4j").setLevel(logging.ERROR)
     for name, value in SETTINGS.items():
         session.conf.set(name, value)
+    # What was imported is not looked through again with each test.
+    gc.collect()
+    gc.freeze()
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True)
+def forgetful(request):
+    """After a test neither Python nor Delta holds the plans of its tables.
+
+    Those of hundreds of lakes fill any JVM, which then does nothing but collect its garbage.
+    """
+    session = request.getfixturevalue("spark") if "spark" in request.fixturenames else None
+    yield
+    if session is not None:
+        gc.collect()
+        session._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()

@@ -32,7 +32,7 @@ def in_turn(rows: DataFrame, deliveries: DataFrame, *, full_before: bool) -> Dat
     """Rows with each delete put where the row after it begins; expects `_fence` and `_shifts`.
 
     The images of the rows are in their `deliveries`. `_unseen` marks those that delete a row which
-    was never seen: they end nothing (A2).
+    was never seen, so that they end nothing (A2), and those that change one that was taken over.
     """
     keys = kept(rows.where("_shifts").select("_key").distinct())
     images = kept(deliveries.join(F.broadcast(keys), "_key", "left_semi").select(*_PLACE, *_IMAGED))
@@ -48,7 +48,7 @@ def in_turn(rows: DataFrame, deliveries: DataFrame, *, full_before: bool) -> Dat
 
 
 def _turned(rows: DataFrame, *, full_before: bool) -> DataFrame:
-    """`_key, _seq, _turn`: where each moved delete goes; "" for one that ends nothing."""
+    """`_key, _seq, _turn`: where each moved delete goes; "" for what does nothing here."""
     fence = F.col("_fence._seq")
     following = F.lead("_seq").over(by_key())
     cut = F.lag(fence.isNotNull() & (following.isNull() | (fence < following))).over(by_key())
@@ -91,7 +91,11 @@ def _walk(state: Column, step: Column) -> Column:
     after = F.get(queue, place)  # places count from 1, `get` from 0: the row after it
     turn = F.when(place == 0, F.lit("")).otherwise(after["seq"])
     moves = deletes & ((place == 0) | after.isNotNull())
-    turned = F.struct(step["seq"].alias("seq"), turn.alias("turn"))
+    renews = step["op"].isin(*_IMAGES) & (step["op"] != Op.CREATE.value) & (F.size(queue) > 0)
+    late = renews & _taken_over(queue, _renewed(queue, step))
+    turned = F.struct(
+        step["seq"].alias("seq"), F.when(deletes, turn).otherwise(F.lit("")).alias("turn")
+    )
     return F.struct(
         # What came before it had to be gone before it could leave (A8).
         F.when(deletes & (place > 0), F.slice(queue, place + 1, F.size(queue)))
@@ -99,7 +103,7 @@ def _walk(state: Column, step: Column) -> Column:
         .otherwise(_stood(queue, step))
         .alias("queue"),
         step["tx_id"].alias("tx_id"),
-        F.when(moves, F.concat(state["turns"], F.array(turned)))
+        F.when(moves | late, F.concat(state["turns"], F.array(turned)))
         .otherwise(state["turns"])
         .alias("turns"),
     )
@@ -136,11 +140,22 @@ def _like(image: Column, queue: Column) -> Column:
     return place_of(image, F.transform(queue, lambda row: row["image"]))
 
 
+def _renewed(queue: Column, step: Column) -> Column:
+    """The place of the row that an update is of, from 1: where many are like it the newest."""
+    behind = _like(step["before"], F.reverse(queue))
+    return F.size(queue) + 1 - F.greatest(behind, F.lit(1))
+
+
+def _taken_over(queue: Column, place: Column) -> Column:
+    """Whether the row at a place has lost its key to a later one."""
+    later = F.slice(queue, place + 1, F.size(queue))
+    return F.exists(later, lambda row: row["took_over"])
+
+
 def _stood(queue: Column, step: Column) -> Column:
     """The queue after anything but a delete that takes a row."""
     appended = F.concat(queue, F.array(_row(step["after"], step["seq"], step["took_over"])))
-    like = _like(step["before"], queue)
-    place = F.when(like > 0, like).otherwise(F.size(queue))
+    place = _renewed(queue, step)
     renewed = F.transform(
         queue,
         lambda row, n: F.when(

@@ -6,6 +6,9 @@ the live rows of a key are a queue: a create appends, a delete takes the first r
 is like. The delete is then put where the row after it begins, so that versions of a key appear in
 the order in which their rows came to the key, and do not overlap.
 
+A row that was taken over may be changed once more before it leaves. Its time under the key is over,
+so that such an update makes no version there: where the row goes shows what became of it.
+
 A `before` that says nothing is of a log that holds old keys only (PostgreSQL's REPLICA IDENTITY
 DEFAULT), where no key can be taken over: then the newest row leaves, the others ended unseen.
 """
@@ -38,8 +41,22 @@ def in_turn(changes: Iterable[Change], fences: Sequence[str], *, full_before: bo
     image is always the whole row. Where it is not, a default may look like a value of the row (no
     JSON without schema tells them apart), so that only a key move is sure to take a key over.
     """
+    changes = list(changes)
+    if not _shifts(changes):
+        return changes
     queued = _queued(changes, fences, full_before=full_before)
     return sorted(queued, key=lambda c: (c.seq, c.op not in ENDS))
+
+
+def _shifts(changes: Iterable[Change]) -> bool:
+    """Whether a delete follows a create inside one transaction: else no key was taken over."""
+    created: str | None = None
+    for change in changes:
+        if change.op is Op.DELETE and created is not None and change.tx_id == created:
+            return True
+        if change.op is Op.CREATE and change.tx_id is not None:
+            created = change.tx_id
+    return False
 
 
 def _queued(
@@ -65,7 +82,8 @@ def _queued(
             yield replace(change, seq=queue[0].seq) if queue else change
             continue
         if change.op in IMAGES:
-            _stand(queue, change, took_over=full_before or change.moved_from is not None)
+            if not _stand(queue, change, took_over=full_before or change.moved_from is not None):
+                continue  # it changes a row that was taken over
         elif change.op in ENDS:
             queue.clear()
         yield change
@@ -81,14 +99,17 @@ def _left(queue: deque[_Instance], change: Change) -> _Instance | None:
     return None if all(row.took_over for row in queue) else queue[0]
 
 
-def _like(queue: deque[_Instance], before: Image | None) -> _Instance | None:
-    return next((row for row in queue if before is not None and alike(row.image, before)), None)
+def _like(rows: Iterable[_Instance], before: Image | None) -> _Instance | None:
+    return next((row for row in rows if before is not None and alike(row.image, before)), None)
 
 
-def _stand(queue: deque[_Instance], change: Change, *, took_over: bool) -> None:
+def _stand(queue: deque[_Instance], change: Change, *, took_over: bool) -> bool:
+    """Whether the image is of the row that has the key now; where many are like it, the newest."""
     image = change.after or {}
     if change.op is Op.CREATE or not queue:
         queue.append(_Instance(image, change.seq, took_over))
-        return
-    row = _like(queue, change.before) or queue[-1]
-    queue[queue.index(row)] = replace(row, image=image)
+        return True
+    row = _like(reversed(queue), change.before) or queue[-1]
+    place = queue.index(row)
+    queue[place] = replace(row, image=image)
+    return not any(later.took_over for later in list(queue)[place + 1 :])

@@ -236,6 +236,17 @@ def test_a_delete_of_a_row_that_never_came_is_told_from_one_of_a_dead_key(stream
     assert passed(stream) == [(1, Reason.UNSEEN_ROW, None)]
 
 
+def test_an_update_of_a_row_that_has_lost_its_key_to_another_says_so(stream):
+    oracle = {"connector": "oracle", "scn": "1", "txId": "t"}
+    stream.source = lambda position, _: {**oracle, "commit_scn": str(position)}
+    older = {"id": 1, "name": "older", "bio": None}
+    stream.change("c", 1, 10, name="older")
+    stream.change("c", 1, 20, name="newer")
+    stream.change("u", 1, 20, before=older, name="older yet")
+    stream.change("d", 1, 20, before=older | {"name": "older yet"})
+    assert passed(stream) == [(2, Reason.TAKEN_OVER, None)]
+
+
 def test_truncates_are_told_also_where_they_closed_nothing(stream):
     first = stream.truncate(5)
     stream.change("c", 1, 10, name="A")
