@@ -18,7 +18,7 @@ from strandline.errors import StrandlineError
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline_spark import control, delta, intake
+from strandline_spark import control, delta, gateway, intake
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.intake import Shared
 from strandline_spark.table import TableRun
@@ -89,9 +89,9 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
 
 def prepare(spark: SparkSession, lake: SourceLake) -> None:
     """What every run does first, whatever its work."""
+    gateway.hasten(spark)
     configure(spark, SETTINGS)
     delta.create(spark, lake.quarantine, StructType.fromDDL(QUARANTINE), [], {})
-    _remember_classes(spark)
 
 
 def side_by_side(
@@ -119,28 +119,6 @@ def _shared(spark: SparkSession, manifest: Manifest) -> Iterator[Shared | None]:
     finally:
         if shared is not None:
             shared.release(own)
-
-
-# The Java classes that PySpark asks for with every expression, and what it asks most of them.
-_CLASSES = {
-    "functions": (),
-    "org.apache.spark.sql.functions": ("col", "lit", "when", "coalesce", "not"),
-    "org.apache.spark.sql.expressions.Window": ("partitionBy",),
-    "PythonUtils": ("toSeq",),
-    "PythonSQLUtils": (),
-}
-
-
-def _remember_classes(spark: SparkSession) -> None:
-    """Keeps what each expression would have looked for in all of Spark's jars.
-
-    A small run spends much time on that.
-    """
-    for name, members in _CLASSES.items():
-        of = getattr(spark._jvm, name)  # noqa: SLF001
-        setattr(spark._jvm, name, of)  # noqa: SLF001
-        for member in members:
-            setattr(of, member, getattr(of, member))
 
 
 def _refused(spark: SparkSession, lake: SourceLake) -> frozenset[str]:

@@ -15,6 +15,9 @@ LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
+    # On a local disk Hadoop starts `chmod` and `readlink` for each file that it makes: hundreds of
+    # them a run, each by way of another process unless Java is told otherwise.
+    "spark.driver.extraJavaOptions": "-Djdk.lang.Process.launchMechanism=VFORK",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     # The classes that Spark generates for one large table are some hundreds, and it remembers the
