@@ -49,5 +49,5 @@ def rows(lines):
 def test_without_schemas_both_engines_print_one_history_by_the_columns_that_are_told(name):
     spec = source_file.load(EXAMPLES / name / "schemaless.toml")
     expected = history(engine.python, name, 1, spec)
-    assert history(spark_engine, name, 3, spec) == expected
+    assert history(spark_engine, name, 2, spec) == expected
     assert rows(expected) == rows(history(engine.python, name, 1))
