@@ -76,13 +76,14 @@ def _read(file: Path) -> Measurement:
 
 
 def _commit() -> str:
-    """The commit that is checked out, with a `+` where files differ from it."""
+    """The commit that is checked out, with a `+` where files differ from it, but for results."""
     git = ["git", "-C", str(Path(__file__).parent)]
     try:
         commit = subprocess.run(
             [*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
         )
-        changed = subprocess.run([*git, "diff", "--quiet", "HEAD"], check=False)
+        code = ("--", ":/", ":(exclude,top)bench/results")
+        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", *code], check=False)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return commit.stdout.strip() + ("+" if changed.returncode else "")
