@@ -1,7 +1,8 @@
 """Reads and writes captures: Kafka records as JSON lines in the shape that `kcat -J` prints.
 
-Fields: `topic, partition, offset, ts` (milliseconds), `headers` (a flat list name, value, name,
-value …, may be absent), `key`, `payload` (text; null is a tombstone). Source: kcat's JSON envelope.
+Fields: `topic, partition, offset, ts` (milliseconds, may be absent), `headers` (a flat list name,
+value, name, value …, may be absent), `key`, `payload` (text; null is a tombstone). Source: kcat's
+JSON envelope.
 """
 
 import json
@@ -10,6 +11,8 @@ from pathlib import Path
 
 from strandline.errors import SpecError
 from strandline.record import Coordinates, Record
+
+_LATEST = 250_000_000_000_000  # milliseconds: beyond the year 9,800
 
 
 def read(paths: Iterable[Path]) -> Iterator[Record]:
@@ -22,27 +25,46 @@ def read(paths: Iterable[Path]) -> Iterator[Record]:
             lines = path.open(encoding="utf-8", newline="\n")
         except OSError as error:
             raise SpecError(f"cannot read capture {path}: {error.strerror}") from error
+        number = 0
         with lines:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    yield _record(line, f"{path}:{number}")
+            try:
+                for number, line in enumerate(lines, 1):
+                    if line.strip():
+                        yield _record(line, f"{path}:{number}")
+            except UnicodeDecodeError as error:
+                raise SpecError(
+                    f"{path}: not UTF-8 behind line {number}; records in a binary format (Avro, "
+                    "Protobuf) have to be turned into JSON before"
+                ) from error
+            except OSError as error:
+                raise SpecError(f"cannot read capture {path}: {error.strerror}") from error
 
 
 def _record(line: str, where: str) -> Record:
     try:
         fields = json.loads(line)
+        topic = str(fields["topic"])
+        topic.encode()  # JSON may spell half of a character
         return Record(
-            at=Coordinates(str(fields["topic"]), int(fields["partition"]), int(fields["offset"])),
-            timestamp=int(fields.get("ts") or 0),
+            at=Coordinates(topic, int(fields["partition"]), int(fields["offset"])),
+            timestamp=_millis(fields.get("ts") or 0),
             key=_bytes(fields["key"]),
             value=_bytes(fields["payload"]),
             headers=_headers(fields.get("headers") or []),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise SpecError(
             f"{where}: not a record as `kcat -J` prints it ({error!r}); "
             "needed are topic, partition, offset, key and payload"
         ) from error
+
+
+def _millis(value: str | float) -> int:
+    """Kafka's time; 0 where there is none."""
+    millis = int(value)
+    if abs(millis) > _LATEST:
+        raise ValueError(f"ts is {millis}, not milliseconds since 1970")
+    return millis
 
 
 def _bytes(value: object) -> bytes | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from strandline import __version__, advice, capture, drawing, engine, explanation, rendering, source
 from strandline.change import Quarantined
 from strandline.connectors import CONNECTORS
-from strandline.errors import StrandlineError
+from strandline.errors import SpecError, StrandlineError
 from strandline.receipt import Counts
 from strandline.record import Record
 from strandline.source import Source
@@ -82,10 +82,10 @@ def _history(options: argparse.Namespace) -> int:
         batches=options.batches,
         source=spec,
     )
-    for topic, cells in outcome.rows:
-        print(rendering.line(topic, cells))
     if options.quarantine:
         _write_quarantine(options.quarantine, outcome.quarantined)
+    for topic, cells in outcome.rows:
+        print(rendering.line(topic, cells))
     print(summary(outcome.counts), file=sys.stderr)
     for topic, doubt in outcome.doubtful:
         print(f"strandline: warning: {topic}: {doubt}", file=sys.stderr)
@@ -111,16 +111,19 @@ def summary(counts: Counts) -> str:
 
 
 def _write_quarantine(path: Path, quarantined: Sequence[Quarantined]) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        for each in quarantined:
-            fields = {
-                "topic": each.at.topic,
-                "partition": each.at.partition,
-                "offset": each.at.offset,
-                "reason": each.reason,
-                "detail": each.detail,
-            }
-            file.write(json.dumps(fields, ensure_ascii=False) + "\n")
+    try:
+        with path.open("w", encoding="utf-8") as file:
+            for each in quarantined:
+                fields = {
+                    "topic": each.at.topic,
+                    "partition": each.at.partition,
+                    "offset": each.at.offset,
+                    "reason": each.reason,
+                    "detail": each.detail,
+                }
+                file.write(json.dumps(fields, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise SpecError(f"cannot write quarantine {path}: {error.strerror}") from error
 
 
 def _explain(options: argparse.Namespace) -> int:

@@ -17,6 +17,7 @@ from typing import Any
 from strandline import duration
 from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError
+from strandline.position import LAST_EPOCH
 from strandline.retention import Retention
 from strandline.rules import PLACEHOLDER, Epoch, TableRules, column_type, since
 from strandline.section import Section
@@ -231,6 +232,11 @@ class _Document:
         epochs = []
         for section in top.sections("epoch", "number"):
             number = section.positive("number", 0)
+            if number > LAST_EPOCH:
+                raise SpecError(
+                    f"{self.path}: {section.title}: 'number' must be {LAST_EPOCH} or less, not "
+                    f"{number}: number the lineages of a source 1, 2, 3"
+                )
             moment = section.take("since", datetime, required=True)
             section.finish()
             if moment.tzinfo is None:

@@ -59,11 +59,14 @@ class Decoder:
         cells = Cells(self.shape, self.connector, self.rules)
         meta = Meta(self.shape, self.connector, self.rules, self.run, flat)
         rows = reduce(_with, (*self._parsed(cells, flat=flat), *self._typed(cells, meta)), records)
+        keys = Keys(self.shape, self.connector, self.rules)
         judged = judge(
             rows,
             Judged(
                 connector=self.connector.rules.accepts,
-                keyless=Keys(self.shape, self.connector, self.rules).lacks("k"),
+                keyless=keys.lacks("k"),
+                left=keys.left(),
+                named=bool(self.rules.key),
                 cells=cells.unfit(rows.columns),
             ),
         )

@@ -50,6 +50,18 @@ class Keys:
         if not self.rules.key:
             return own
         image = F.when(F.col("_op") == "d", F.col("v.before")).otherwise(F.col("v.after"))
+        return F.when(F.col("key").isNull(), self._of_row(image)).otherwise(own)
+
+    def left(self) -> Column:
+        """Whether a row leaves its key by an update that has no key to tell it with."""
+        if not self.rules.key:
+            return F.lit(False)
+        unkeyed = F.col("key").isNull() & (F.col("_op") == "u")
+        old = self._of_row(F.col("v.before"))
+        return F.coalesce(unkeyed & (old != F.col("_key")), F.lit(False))
+
+    def _of_row(self, image: Column) -> Column:
+        """The canonical key of the row's key columns; NULL where one has no value."""
         cases = F.lit(None).cast("string")
         for number in {n for of in self.shape.columns.values() for n in of}:
             types = {name: self.shape.columns[name].get(number) for name in self.rules.key
@@ -59,7 +71,7 @@ class Keys:
                 whole_key = reduce(lambda a, b: a & b, (c.isNotNull() for c in cells.values()))
                 text = _text(cells, types)
                 cases = F.when((F.col("schema_id") == number) & whole_key, text).otherwise(cases)
-        return F.when(F.col("key").isNull(), cases).otherwise(own)
+        return cases
 
     def canonical(self, column: str) -> Column:
         """The key's text, by the types of its own schema; NULL where a part is unfit."""

@@ -133,7 +133,10 @@ class Meta:
         source = F.col("v.source")
         raw = values.instant(self.connector.micros(source))
         tolerance = F.make_dt_interval(days=F.lit(TOLERANCE.days))
-        believable = (raw >= F.lit(EARLIEST)) & (raw <= F.col("timestamp") + tolerance)
+        kafka = F.col("timestamp")
+        # A record may have no time of Kafka's: then the source's is all that there is.
+        early = (raw <= kafka + tolerance) | (kafka < F.lit(EARLIEST))
+        believable = (raw >= F.lit(EARLIEST)) & early
         sure = F.coalesce(believable, F.lit(False)) & (F.col("_op") != Op.TOMBSTONE.value)
         streamed = F.when(is_of_snapshot(), TimeQuality.SNAPSHOT.value).otherwise(
             self.connector.quality(source)

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from strandline import connect
 from strandline.change import Op
-from strandline.interpreter.decode import CONTROL_FIELDS, HEARTBEAT
+from strandline.interpreter.decode import CONTROL_FIELDS, HEARTBEAT, KEY_CHANGED
 from strandline_spark.changes import quoted
 from strandline_spark.shallow import any_of
 
@@ -25,6 +25,7 @@ _SENTENCES = {
     "no_source": "the envelope has no 'source'",
     "no_key": "the record has no key: a table needs a primary key or message.key.columns",
     "no_position": "the source has no usable position",
+    "key_changed": KEY_CHANGED,
 }
 _BAD_KEY = "the key holds a value that is none of its type"
 
@@ -34,11 +35,14 @@ class Judged:
     """What a verdict is based on besides the parsed record.
 
     `connector` are the names that `source.connector` may say, `keyless` whether a key says nothing
-    of one of its columns, `cells` per column whether its cell is unfit and the name of its type.
+    of one of its columns, `left` whether an update without a key changes the one its source file
+    names (`named`: there is one), `cells` per column whether its cell is unfit and its type's name.
     """
 
     connector: Sequence[str]
     keyless: Column
+    left: Column
+    named: bool
     cells: Mapping[str, tuple[Column, str]]
 
 
@@ -48,7 +52,7 @@ def judge(rows: DataFrame, by: Judged) -> DataFrame:
     return (
         rows.withColumns({unfit[name]: is_unfit for name, (is_unfit, _) in by.cells.items()})
         .withColumns({"_reason": _reason(by, [F.col(quoted(name)) for name in unfit.values()])})
-        .withColumns({"_verdict": _verdict(), "_detail": _detail(by, unfit)})
+        .withColumns({"_verdict": _verdict(by), "_detail": _detail(by, unfit)})
     )
 
 
@@ -69,10 +73,11 @@ def _reason(by: Judged, unfit: Sequence[Column]) -> Column:
         .when(~named.isin(*by.connector), "unknown_connector")
         .when((op == "t") & unplaced, "no_position")
         .when(image & v["after"].isNull(), "no_image")
-        .when(row, _key_reason(by))
+        .when(row, F.coalesce(_key_reason(by), F.when(by.left, "key_changed")))
     )
     row_reason = F.when(image & any_of(unfit), "bad_value").when(unplaced, "no_position")
-    return F.when(op == Op.TOMBSTONE.value, _key_reason(by)).otherwise(
+    tombstone_reason = F.when(~_says_nothing(by), _key_reason(by))
+    return F.when(op == Op.TOMBSTONE.value, tombstone_reason).otherwise(
         F.coalesce(value_reason, F.when(row & has_op & ~broken, row_reason))
     )
 
@@ -120,10 +125,16 @@ def _is_control() -> Column:
     return F.coalesce(any_of([alone, *map(has, CONTROL_FIELDS)]), F.lit(False))
 
 
-def _verdict() -> Column:
+def _says_nothing(by: Judged) -> Column:
+    """Of a tombstone without a key, in a table whose connector knows of none."""
+    return F.lit(by.named) & F.col("key").isNull()
+
+
+def _verdict(by: Judged) -> Column:
     op = F.col("_op")
     return (
         F.when(F.col("_reason").isNotNull(), QUARANTINED)
+        .when((op == Op.TOMBSTONE.value) & _says_nothing(by), CONTROL)
         .when(op == Op.TOMBSTONE.value, TOMBSTONE)
         .when(op == Op.TRUNCATE.value, FENCE)
         .when(op.isin("c", "u", "r", "d"), CHANGE)

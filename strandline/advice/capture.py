@@ -315,6 +315,16 @@ CAPTURE: tuple[Rule, ...] = (
         "nothing to do, if that is meant; never leave out a column of a key",
     ),
     Rule(
+        "message-key-of-postgresql",
+        Severity.LOSES,
+        Where(Given("message.key.columns"), (Missing("replica.identity.autoset.values"),)),
+        "unless the tables are REPLICA IDENTITY FULL, an old image holds their primary key only: "
+        "deletes are keyed by made-up values of these columns, and their rows stay current for "
+        "ever",
+        "set FULL for these tables, by replica.identity.autoset.values so that it shows here",
+        (Family.POSTGRESQL,),
+    ),
+    Rule(
         "message-key",
         Severity.NOTE,
         Given("message.key.columns"),

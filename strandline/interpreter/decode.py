@@ -40,6 +40,10 @@ CONTROL_FIELDS = (
     frozenset({"aggregate_type", "type"}),
 )
 HEARTBEAT = frozenset({"ts_ms"})  # and nothing else
+KEY_CHANGED = (
+    "the update gives the row another key, which records without a key cannot tell: set "
+    "message.key.columns of the connector to the key columns"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +169,8 @@ class Decoder:
             raise UndecodableError("no_image", f"op is {op.value!r}, but 'after' holds no row")
         types = self._types(record, document, event, after if after is not None else before)
         key, key_types = self._key(record, before if op is Op.DELETE else after, types, event)
+        if op is Op.UPDATE and record.key is None:
+            self._keeps(key, before, types, event)
         sent, left_out = event.unwrap(after or {}, partial=op is Op.UPDATE)
         row = typed(sent, types, left_out, self._unavailable) if op in IMAGES else NO_ROW
         old, _ = event.unwrap(before or {}, partial=False)
@@ -281,6 +287,22 @@ class Decoder:
         named = {name: cells[name] for name in self.rules.key}
         return key_of(named, types, "after"), types
 
+    def _keeps(
+        self,
+        key: str,
+        before: Mapping[str, Any] | None,
+        types: Mapping[str, ColumnType],
+        event: Event,
+    ) -> None:
+        """A connector that knows of no key sends no delete for the key that a row leaves."""
+        cells, _ = event.unwrap(before or {}, partial=False)
+        try:
+            old = key_of({name: cells.get(name) for name in self.rules.key}, types, "before")
+        except UndecodableError:
+            return  # an old image that does not tell the key
+        if old != key:
+            raise UndecodableError("key_changed", KEY_CHANGED)
+
     def _record_key(
         self, record: Record, types: Mapping[str, ColumnType], event: Event | None
     ) -> tuple[str, Mapping[str, ColumnType]]:
@@ -301,6 +323,8 @@ class Decoder:
         return key_of(cells, types, "key"), types
 
     def _tombstone(self, record: Record) -> Outcome:
+        if record.key is None and self.rules.key:
+            return Control(record.at)  # the connector knows of no key, so it names none
         types = self._nameless_types(record.at.topic)
         key, key_types = self._record_key(record, types, None)
         change = Change(

@@ -14,6 +14,7 @@ from strandline.record import Record
 from strandline.version import TimeQuality
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)  # no change data capture before that
+_END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 TOLERANCE = timedelta(days=1)  # how far a source's clock may run before Kafka's
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -68,7 +69,8 @@ class Event:
         if self.connector is None:
             return Time(kafka, TimeQuality.KAFKA, None)
         moment = self.connector.time(self.source, snapshot=self.snapshot)
-        if moment.at is not None and EARLIEST <= moment.at <= kafka + TOLERANCE:
+        latest = kafka + TOLERANCE if kafka >= EARLIEST else _END_OF_TIME  # records may have none
+        if moment.at is not None and EARLIEST <= moment.at <= latest:
             return Time(moment.at, moment.quality, moment.at)
         return Time(kafka, TimeQuality.KAFKA, moment.at)
 

@@ -1,6 +1,7 @@
 """The command line as a person uses it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from events import Stream
@@ -73,7 +74,10 @@ def test_history_succeeds_with_quarantined_records_and_lists_them(capture, capsy
     assert "1 quarantined" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("line", ["not json", '{"topic": "t"}'])
+ABSURD = '{"topic": "t", "partition": 0, "offset": 0, "ts": 1e400, "key": "{}", "payload": null}'
+
+
+@pytest.mark.parametrize("line", ["not json", '{"topic": "t"}', ABSURD])
 def test_a_capture_that_is_none_ends_with_two_and_names_the_line(line, tmp_path, capsys):
     path = tmp_path / "broken.jsonl"
     path.write_text(line + "\n")
@@ -86,6 +90,35 @@ def test_a_record_without_its_payload_is_no_tombstone(tmp_path, capsys):
     path.write_text('{"topic": "t", "partition": 0, "offset": 0, "key": "{}", "value": "{}"}')
     assert cli.main(["history", str(path)]) == 2
     assert "capture.jsonl:1: not a record" in capsys.readouterr().err
+
+
+def test_a_capture_that_is_no_text_ends_with_two_and_a_remedy(tmp_path, capsys):
+    path = tmp_path / "avro.jsonl"
+    path.write_bytes(b"\n\x00\xff\xfe")
+    assert cli.main(["history", str(path)]) == 2
+    assert "avro.jsonl: not UTF-8" in capsys.readouterr().err
+
+
+def test_a_quarantine_that_cannot_be_written_is_named_before_anything_is_printed(
+    capture, tmp_path, capsys
+):
+    stream = Stream()
+    stream.change("c", 1, 10, name="A")
+    where = tmp_path / "none" / "quarantine.jsonl"
+    assert cli.main(["history", capture(stream.records), "--quarantine", str(where)]) == 2
+    printed = capsys.readouterr()
+    assert f"cannot write quarantine {where}: No such file" in printed.err
+    assert not printed.out
+
+
+def test_a_capture_without_kafka_s_times_has_those_of_the_source(capture, capsys):
+    stream = Stream()
+    stream.change("c", 1, 10, name="A")
+    untimed = [replace(record, timestamp=-1) for record in stream.records]
+    assert cli.main(["history", capture(untimed)]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert row["_ts_quality"] == "commit"
+    assert row["_valid_from"].startswith("2026-")
 
 
 def test_a_missing_capture_is_named(tmp_path, capsys):

@@ -130,6 +130,7 @@ EXAMPLES = {
     "updates-without-change": plain("skip.messages.without.change", "true", "false"),
     "tables-chosen": plain("table.include.list", "public.a"),
     "columns-chosen": plain("column.exclude.list", "public.a.photo"),
+    "message-key-of-postgresql": plain("message.key.columns", "public.a:code"),
     "message-key": plain("message.key.columns", "public.a:code"),
     "no-stream": plain("snapshot.mode", "initial_only", "initial"),
     "no-stream-configured": Example(

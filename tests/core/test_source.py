@@ -38,6 +38,10 @@ def test_a_source_knows_its_topics_and_tables(tmp_path):
         (GOOD.replace("topic_prefix", "topicprefix"), ["shop.toml", "[kafka]", "'topic_prefix'"]),
         (GOOD + 'colour = "red"\n', ["[[table]] shop.public.orders", "'colour'", "name, "]),
         ("wrong = 1\n" + GOOD, ["top level", "'wrong'", "connector"]),
+        (
+            GOOD + "[[epoch]]\nnumber = 20260921\nsince = 2026-09-21T00:00:00Z\n",
+            ["[[epoch]]", "'number' must be 65535 or less"],
+        ),
         (GOOD.replace("postgresql", "access"), ["'access'", "bmdbdb, mariadb, mysql, oracle"]),
         (GOOD.replace('"shop"', '" "'), ["[kafka]", "'topic_prefix'", "is empty", "topic.prefix"]),
         (GOOD.replace('"shop"', "5"), ["'topic_prefix'", "a string", "5"]),
