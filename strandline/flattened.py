@@ -14,7 +14,9 @@ OP = "__op"
 EMITTED = "__ts_ms"
 SOURCE = "__source_"
 MARKS = (DELETED, OP, EMITTED, "__lsn", "__table", "__source_ts_ms", "__source_connector")
-_OWN = (DELETED, OP, EMITTED)
+# When Debezium handled the event, whatever the unit: without `source.` these are the envelope's.
+PROCESSED = ("ts_ms", "ts_us", "ts_ns")
+_OWN = (DELETED, OP, *(PREFIX + name for name in PROCESSED))
 # Without `__op` a row says only that it stands; on a dead key it opens, as an update does.
 STANDS = "u"
 

@@ -78,6 +78,11 @@ def major_of(position: str) -> str:
     return position[:-_TIE_DIGITS]
 
 
+def is_placed(major: str) -> bool:
+    """Whether this part of a `_seq` tells a place in the log; else only offsets order."""
+    return len(major) > _EPOCH_DIGITS
+
+
 def rebased(position: str, major: str) -> str:
     """The same record's place in its epoch at another major position."""
     return f"{position[:_EPOCH_DIGITS]}{major}{position[-_TIE_DIGITS:]}"

@@ -61,7 +61,7 @@ class Envelopes:
             *(
                 F.coalesce(
                     row[flattened.SOURCE + field],
-                    F.lit(None) if field == "ts_ms" else row[flattened.PREFIX + field],
+                    F.lit(None) if field in flattened.PROCESSED else row[flattened.PREFIX + field],
                 ).alias(field)
                 for field in self._source_fields()
             )

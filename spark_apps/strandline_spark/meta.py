@@ -121,7 +121,7 @@ class Meta:
         if self.flat:
             place = F.concat_ws(":", "topic_id", "partition", "offset")
             placed = self.connector.major(source).isNotNull()
-            parts = (F.when(placed, self.connector.position(source)).otherwise(place),)
+            parts = (*(F.when(placed, part) for part in parts), F.when(~placed, place))
         content = [F.col("content:before"), F.col("content:after")]
         named = [F.col(name) for name in ("_op", "_moved_to", "_moved_from")]
         texts = [F.coalesce(part, F.lit(_NOTHING)) for part in (*parts, *named)]

@@ -113,8 +113,8 @@ class Lacks:
         return "lacks " + _or(_code(spellings[0] for spellings in self.wanted))
 
     def matches(self, configuration: Configuration) -> Iterator[Match]:
-        # ExtractNewRecordState renames a field by `field:name`.
-        listed = {item.partition(":")[0] for item in configuration.items(self.setting)}
+        # What ExtractNewRecordState renames (`field:name`) nobody finds again.
+        listed = {item for item in configuration.items(self.setting) if ":" not in item}
         if not all(listed.intersection(spellings) for spellings in self.wanted):
             yield _match(configuration, self.setting, None)
 

@@ -14,6 +14,7 @@ from strandline.advice.condition import (
     IsNot,
     Lacks,
     Missing,
+    Named,
     Part,
     Where,
 )
@@ -46,7 +47,7 @@ def _transform(*names: str, option: Condition | None = None) -> Part:
 
 # What a flattened record needs of `source` to be recognised as a re-delivery and put in time; a
 # name without `source.` means the same, but for the times, of which the envelope has its own.
-_TIME = ("source.ts_us", "source.ts_ms", "source.ts_ns")
+_TIME = ("source.ts_us", "source.ts_ms")
 _FIELDS: tuple[tuple[tuple[Family, ...], tuple[str, ...]], ...] = (
     ((Family.POSTGRESQL,), ("lsn", "sequence", "txId")),
     (BINLOG, ("file", "pos", "row")),
@@ -287,6 +288,17 @@ TRANSFORM: tuple[Rule, ...] = (
         _transform(f"{_DEBEZIUM}ContentBasedRouter", f"{_KAFKA}TimestampRouter"),
         "one row's records spread over topics: each gets a history with gaps",
         "remove it",
+    ),
+    Rule(
+        "topics-merged",
+        Severity.BLURS,
+        _transform(
+            f"{_KAFKA}RegexRouter",
+            option=Named("replacement", "replacement", r"^[^$]*$", "without `$1`"),
+        ),
+        "all that matches goes into one topic: rows of different tables with the same key become "
+        "one row",
+        "keep the table's name in the topic by a group, or merge with ByLogicalTableRouter",
     ),
     Rule(
         "topics-renamed",

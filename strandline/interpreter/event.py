@@ -56,12 +56,13 @@ class Event:
         place = (record.at.partition, record.at.offset)
         if self.connector is None:
             return place
-        if self.positioned:
-            return self.connector.identity(self.source)
         try:
-            return (self.connector.position(self.source).text,)
+            self.connector.position(self.source)
         except UndecodableError:
+            if self.positioned:
+                raise
             return place
+        return self.connector.identity(self.source)
 
     def time(self, record: Record) -> Time:
         """The best time of a change: the source's where it is believable, else Kafka's (§5.3)."""

@@ -17,7 +17,7 @@ from strandline.interpreter.moves import inferred
 from strandline.interpreter.shift import in_turn
 from strandline.interpreter.sweep import spared, sweeps
 from strandline.notification import Snapshot
-from strandline.position import directly_after, major_of
+from strandline.position import directly_after, is_placed, major_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class _Stays:
             major = major_of(change.seq)
             scope = change.scope if change.op in IMAGES and change.scope else scope
             if change.op is Op.READ:
-                behind = last is not None and major_of(last.seq) == major
+                behind = last is not None and major_of(last.seq) == major and is_placed(major)
                 deleted = last is not None and last.op is Op.DELETE
                 if self.habits.reads_last:
                     if behind and deleted:

@@ -79,7 +79,7 @@ IDENTITIES = "replica.identity.autoset.values"
 POSITIONS = {
     "postgresql": "op,source.ts_us,source.snapshot,source.lsn,source.sequence,source.txId",
     "mysql": "op,source.ts_ms,snapshot,file,pos,row",
-    "sqlserver": "op:what,source.ts_ns,snapshot,commit_lsn,change_lsn,event_serial_no",
+    "sqlserver": "op,source.ts_ms,snapshot,commit_lsn,change_lsn,event_serial_no",
     "oracle": "op,source.ts_ms,source.snapshot,source.scn,source.commit_scn,source.txId",
     "yugabytedb": "op,source.ts_ms,source.snapshot,source.lsn,source.commit_time,source.txId",
 }
@@ -304,6 +304,12 @@ EXAMPLES = {
     ),
     "partitions-by-value": type_of(f"{SMT}partitions.PartitionRouting"),
     "topics-by-content": type_of(f"{KAFKA}TimestampRouter"),
+    "topics-merged": Example(
+        "transforms.x.replacement",
+        "all",
+        smt("RegexRouter", regex="(.*)", replacement="all"),
+        smt("RegexRouter", regex="(.*)[.](.*)", replacement="$2"),
+    ),
     "topics-renamed": type_of("RegexRouter"),
     "reads-as-inserts": type_of("io.debezium.connector.mysql.transforms.ReadToInsertEvent"),
     "schema-changes-filtered": type_of(f"{SMT}SchemaChangeEventFilter"),
