@@ -104,7 +104,7 @@ class Decoder:
                 "new_cells": keys.read(F.col("new_payload")),
                 "old_cells": keys.read(F.col("old_payload")),
             },
-            {name: keys.cells(F.col(name)) for name in ("new_cells", "old_cells")},
+            {name: keys.other(F.col(name)) for name in ("new_cells", "old_cells")},
         )
 
     def _typed(self, cells: Cells, meta: Meta) -> Sequence[Step]:

@@ -7,6 +7,7 @@ from functools import reduce
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from strandline.interpreter.decode import ROUTED
 from strandline.rules import TableRules
 from strandline.spelling import quote
 from strandline.types import ColumnType
@@ -43,6 +44,14 @@ class Keys:
             return cells
         plain = (unwrapped(self.connector, cells.getField(n)).alias(n) for n in self.names)
         return F.when(cells.isNotNull(), F.struct(*plain))
+
+    def other(self, read: Column) -> Column:
+        """The cells of the key that a header names, in the table that a router gave the record."""
+        cells = self.cells(read)
+        if ROUTED not in self.names:
+            return cells
+        own = F.col("k").getField(ROUTED)
+        return cells.withField(quoted(ROUTED), F.coalesce(cells.getField(ROUTED), own))
 
     def of_record(self) -> Column:
         """The canonical key of the record, else of the row's key columns."""

@@ -40,6 +40,8 @@ CONTROL_FIELDS = (
     frozenset({"aggregate_type", "type"}),
 )
 HEARTBEAT = frozenset({"ts_ms"})  # and nothing else
+# ByLogicalTableRouter adds this to a record's key, and not to the keys in its headers.
+ROUTED = "__dbz__physicalTableIdentifier"
 KEY_CHANGED = (
     "the update gives the row another key, which records without a key cannot tell: set "
     "message.key.columns of the connector to the key columns"
@@ -390,7 +392,10 @@ def _other(
         if not isinstance(payload, dict):
             return None
         cells, _ = event.unwrap(payload, partial=False)
-        return key_of({column: cells.get(column) for column in json.loads(key)}, types, name)
+        own = json.loads(key)
+        if ROUTED in own and cells.get(ROUTED) is None:
+            cells = {**cells, ROUTED: own[ROUTED]}
+        return key_of({column: cells.get(column) for column in own}, types, name)
     except UndecodableError:
         return None
 

@@ -168,10 +168,13 @@ def _headers(stream: Stream, line: Line) -> list[tuple[str, bytes]]:
     found = []
     for name in ("newkey", "oldkey"):
         if name in line.options:
-            payload = _wrapped(stream, key_cells(stream, line.options[name]))
+            named = key_cells(stream, line.options[name])
+            added = {column.name for column in stream.columns if not column.row}  # by a transform
+            own = {name: cell for name, cell in named.items() if name not in added}
+            payload = _wrapped(stream, own)
             data = json.dumps(payload, separators=(",", ":")).encode()
             if stream.settings.get("headers") == "schema":  # JsonConverter as header converter
-                fields = [_field(stream, column) for column in stream.columns if column.key]
+                fields = [_field(stream, c) for c in stream.columns if c.key and c.row]
                 data = _document(stream, _struct(fields, f"{stream.topic()}.Key"), payload)
             if stream.settings.get("headers") == "bytes":  # as an Avro converter's
                 data = b"\x00\x00\x00\x00\x01\xfe" + data
