@@ -56,12 +56,11 @@ class Event:
         place = (record.at.partition, record.at.offset)
         if self.connector is None:
             return place
-        try:
-            self.connector.position(self.source)
-        except UndecodableError:
-            if self.positioned:
-                raise
-            return place
+        if not self.positioned:
+            try:
+                self.connector.position(self.source)
+            except UndecodableError:
+                return place
         return self.connector.identity(self.source)
 
     def time(self, record: Record) -> Time:
