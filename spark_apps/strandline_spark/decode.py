@@ -41,6 +41,10 @@ class Decoder:
     rules: TableRules
     run: int
 
+    @property
+    def _keys(self) -> Keys:
+        return Keys(self.shape, self.connector, self.rules)
+
     def decode(self, records: DataFrame, flat: Sequence[int]) -> DataFrame:
         """`_verdict`, `_reason`, `_detail` and the columns of the changes table, per record.
 
@@ -59,13 +63,12 @@ class Decoder:
         cells = Cells(self.shape, self.connector, self.rules)
         meta = Meta(self.shape, self.connector, self.rules, self.run, flat)
         rows = reduce(_with, (*self._parsed(cells, flat=flat), *self._typed(cells, meta)), records)
-        keys = Keys(self.shape, self.connector, self.rules)
         judged = judge(
             rows,
             Judged(
                 connector=self.connector.rules.accepts,
-                keyless=keys.lacks("k"),
-                left=keys.left(),
+                keyless=self._keys.lacks("k"),
+                rekeyed=self._keys.rekeyed(),
                 named=bool(self.rules.key),
                 cells=cells.unfit(rows.columns),
             ),
@@ -79,7 +82,7 @@ class Decoder:
     def _parsed(self, cells: Cells, *, flat: bool) -> Sequence[Step]:
         """The documents of a record: envelope `v`, key `k`, the keys that headers name."""
         envelopes = Envelopes(self.shape, self.connector)
-        keys = Keys(self.shape, self.connector, self.rules)
+        keys = self._keys
         return (
             {
                 "v": envelopes.row() if flat else envelopes.sent(),
@@ -109,7 +112,7 @@ class Decoder:
 
     def _typed(self, cells: Cells, meta: Meta) -> Sequence[Step]:
         """The cells of a record in their types, its key, and what tells its images apart."""
-        keys = Keys(self.shape, self.connector, self.rules)
+        keys = self._keys
         leaving = F.col("_op").isin(Op.DELETE.value, Op.TOMBSTONE.value)
         arriving = F.col("_op") == Op.CREATE.value
         return (

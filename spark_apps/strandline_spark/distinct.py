@@ -32,6 +32,11 @@ def major(seq: Column) -> Column:
     return seq.substr(F.lit(1), F.length(seq) - _TIE_DIGITS)
 
 
+def is_placed(seq: Column) -> Column:
+    """Whether a `_seq` tells a place in the log; else only offsets order."""
+    return F.length(seq) > len(fence_seq(""))
+
+
 def place(offset: Column, partition: Column) -> Column:
     """The last digits of a `_seq`: where the record lies in Kafka."""
     digits = F.concat(F.lpad(F.hex(offset), 11, "0"), F.lpad(F.hex(partition), 4, "0"))

@@ -61,8 +61,8 @@ class Keys:
         image = F.when(F.col("_op") == "d", F.col("v.before")).otherwise(F.col("v.after"))
         return F.when(F.col("key").isNull(), self._of_row(image)).otherwise(own)
 
-    def left(self) -> Column:
-        """Whether a row leaves its key by an update that has no key to tell it with."""
+    def rekeyed(self) -> Column:
+        """Whether an update gives a row another key, in records that have none to tell it with."""
         if not self.rules.key:
             return F.lit(False)
         unkeyed = F.col("key").isNull() & (F.col("_op") == "u")

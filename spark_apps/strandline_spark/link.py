@@ -14,9 +14,8 @@ from pyspark.sql import Column, DataFrame, Row, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from strandline.change import IMAGES, Op
-from strandline.position import fence_seq
 from strandline_spark.changes import quoted
-from strandline_spark.distinct import is_end, major
+from strandline_spark.distinct import is_end, is_placed, major
 from strandline_spark.keys import digest
 from strandline_spark.memory import kept
 from strandline_spark.windows import of_key
@@ -70,8 +69,8 @@ def not_stale(rows: DataFrame, *, reads_last: bool) -> DataFrame:
     change = F.when(streamed, F.struct(major(F.col("_seq")).alias("major"), "_op"))
     last = F.last(change, ignorenulls=True).over(earlier(by_key()))
     # Without a place in the log (flattened records) offsets order, and a later read is newer.
-    placed = F.length("_seq") > len(fence_seq(""))
-    behind = F.coalesce(placed & (last["major"] == major(F.col("_seq"))), F.lit(False))
+    own = F.col("_seq")
+    behind = F.coalesce(is_placed(own) & (last["major"] == major(own)), F.lit(False))
     deleted = behind & (last["_op"] == Op.DELETE.value)
     stale = deleted if reads_last else behind | F.col("_cut_here")
     kept = rows.withColumn("_stale", (F.col("_op") == Op.READ.value) & stale)

@@ -35,13 +35,14 @@ class Judged:
     """What a verdict is based on besides the parsed record.
 
     `connector` are the names that `source.connector` may say, `keyless` whether a key says nothing
-    of one of its columns, `left` whether an update without a key changes the one its source file
-    names (`named`: there is one), `cells` per column whether its cell is unfit and its type's name.
+    of one of its columns, `rekeyed` whether an update changes the key that the source file names
+    where records have none (`named`: it names one), `cells` per column whether its cell is unfit
+    and the name of its type.
     """
 
     connector: Sequence[str]
     keyless: Column
-    left: Column
+    rekeyed: Column
     named: bool
     cells: Mapping[str, tuple[Column, str]]
 
@@ -52,7 +53,7 @@ def judge(rows: DataFrame, by: Judged) -> DataFrame:
     return (
         rows.withColumns({unfit[name]: is_unfit for name, (is_unfit, _) in by.cells.items()})
         .withColumns({"_reason": _reason(by, [F.col(quoted(name)) for name in unfit.values()])})
-        .withColumns({"_verdict": _verdict(by), "_detail": _detail(by, unfit)})
+        .withColumns({"_verdict": _verdict(), "_detail": _detail(by, unfit)})
     )
 
 
@@ -73,11 +74,12 @@ def _reason(by: Judged, unfit: Sequence[Column]) -> Column:
         .when(~named.isin(*by.connector), "unknown_connector")
         .when((op == "t") & unplaced, "no_position")
         .when(image & v["after"].isNull(), "no_image")
-        .when(row, F.coalesce(_key_reason(by), F.when(by.left, "key_changed")))
+        .when(row, F.coalesce(_key_reason(by), F.when(by.rekeyed, "key_changed")))
     )
     row_reason = F.when(image & any_of(unfit), "bad_value").when(unplaced, "no_position")
-    tombstone_reason = F.when(~_says_nothing(by), _key_reason(by))
-    return F.when(op == Op.TOMBSTONE.value, tombstone_reason).otherwise(
+    # Where the connector knows of no key, its tombstones name none.
+    nameless = F.lit(by.named) & F.col("key").isNull()
+    return F.when(op == Op.TOMBSTONE.value, F.when(~nameless, _key_reason(by))).otherwise(
         F.coalesce(value_reason, F.when(row & has_op & ~broken, row_reason))
     )
 
@@ -125,17 +127,11 @@ def _is_control() -> Column:
     return F.coalesce(any_of([alone, *map(has, CONTROL_FIELDS)]), F.lit(False))
 
 
-def _says_nothing(by: Judged) -> Column:
-    """Of a tombstone without a key, in a table whose connector knows of none."""
-    return F.lit(by.named) & F.col("key").isNull()
-
-
-def _verdict(by: Judged) -> Column:
+def _verdict() -> Column:
     op = F.col("_op")
     return (
         F.when(F.col("_reason").isNotNull(), QUARANTINED)
-        .when((op == Op.TOMBSTONE.value) & _says_nothing(by), CONTROL)
-        .when(op == Op.TOMBSTONE.value, TOMBSTONE)
+        .when((op == Op.TOMBSTONE.value) & F.col("_key").isNotNull(), TOMBSTONE)
         .when(op == Op.TRUNCATE.value, FENCE)
         .when(op.isin("c", "u", "r", "d"), CHANGE)
         .otherwise(CONTROL)

@@ -171,11 +171,12 @@ class Decoder:
             raise UndecodableError("no_image", f"op is {op.value!r}, but 'after' holds no row")
         types = self._types(record, document, event, after if after is not None else before)
         key, key_types = self._key(record, before if op is Op.DELETE else after, types, event)
-        if op is Op.UPDATE and record.key is None:
-            self._keeps(key, before, types, event)
+        old, _ = event.unwrap(before or {}, partial=False)
+        if op is Op.UPDATE and record.key is None and self._rekeyed(key, old, types):
+            # A connector that knows of no key sends no delete of the one that the row leaves.
+            raise UndecodableError("key_changed", KEY_CHANGED)
         sent, left_out = event.unwrap(after or {}, partial=op is Op.UPDATE)
         row = typed(sent, types, left_out, self._unavailable) if op in IMAGES else NO_ROW
-        old, _ = event.unwrap(before or {}, partial=False)
         shown = row.types if op in IMAGES else shown_types(old, types, self._unavailable)
         position = event.position(record)
         epoch = self.rules.epoch(record.timestamp)
@@ -289,21 +290,12 @@ class Decoder:
         named = {name: cells[name] for name in self.rules.key}
         return key_of(named, types, "after"), types
 
-    def _keeps(
-        self,
-        key: str,
-        before: Mapping[str, Any] | None,
-        types: Mapping[str, ColumnType],
-        event: Event,
-    ) -> None:
-        """A connector that knows of no key sends no delete for the key that a row leaves."""
-        cells, _ = event.unwrap(before or {}, partial=False)
+    def _rekeyed(self, key: str, old: Mapping[str, Any], types: Mapping[str, ColumnType]) -> bool:
+        """Whether the old image has another key, as far as it tells one."""
         try:
-            old = key_of({name: cells.get(name) for name in self.rules.key}, types, "before")
+            return key_of({name: old.get(name) for name in self.rules.key}, types, "before") != key
         except UndecodableError:
-            return  # an old image that does not tell the key
-        if old != key:
-            raise UndecodableError("key_changed", KEY_CHANGED)
+            return False
 
     def _record_key(
         self, record: Record, types: Mapping[str, ColumnType], event: Event | None

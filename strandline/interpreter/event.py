@@ -14,8 +14,8 @@ from strandline.record import Record
 from strandline.version import TimeQuality
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)  # no change data capture before that
-_END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 TOLERANCE = timedelta(days=1)  # how far a source's clock may run before Kafka's
+_END_OF_TIME = datetime.max.replace(tzinfo=UTC)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -169,9 +169,10 @@ def _headers(stream: Stream, line: Line) -> list[tuple[str, bytes]]:
     for name in ("newkey", "oldkey"):
         if name in line.options:
             named = key_cells(stream, line.options[name])
-            added = {column.name for column in stream.columns if not column.row}  # by a transform
-            own = {name: cell for name, cell in named.items() if name not in added}
-            payload = _wrapped(stream, own)
+            for column in stream.columns:
+                if not column.row:  # a transform added it, to the record's key alone
+                    named.pop(column.name, None)
+            payload = _wrapped(stream, named)
             data = json.dumps(payload, separators=(",", ":")).encode()
             if stream.settings.get("headers") == "schema":  # JsonConverter as header converter
                 fields = [_field(stream, c) for c in stream.columns if c.key and c.row]
