@@ -62,7 +62,7 @@ class Decoder:
     def _decoded(self, records: DataFrame, *, flat: bool) -> DataFrame:
         cells = Cells(self.shape, self.connector, self.rules)
         meta = Meta(self.shape, self.connector, self.rules, self.run, flat)
-        rows = reduce(_with, (*self._parsed(cells, flat=flat), *self._typed(cells, meta)), records)
+        rows = reduce(_with, (*self._parsed(cells, flat=flat), *self._typed(cells)), records)
         judged = judge(
             rows,
             Judged(
@@ -110,7 +110,7 @@ class Decoder:
             {name: keys.other(F.col(name)) for name in ("new_cells", "old_cells")},
         )
 
-    def _typed(self, cells: Cells, meta: Meta) -> Sequence[Step]:
+    def _typed(self, cells: Cells) -> Sequence[Step]:
         """The cells of a record in their types, its key, and what tells its images apart."""
         keys = self._keys
         leaving = F.col("_op").isin(Op.DELETE.value, Op.TOMBSTONE.value)
@@ -124,7 +124,6 @@ class Decoder:
                 "_moved_from": F.when(arriving, keys.canonical("old_cells")),
                 "content:before": cells.content("v.before"),
                 "content:after": cells.content("v.after"),
-                **meta.images(),
                 **cells.typed(),
             },
         )

@@ -51,8 +51,9 @@ def split(text: Column) -> tuple[Column, Column]:
     The usual layout is cut; any other (white space, payload first) is parsed. There is no payload
     where that is no JSON, and where a part stands twice.
     """
-    at = F.instr(text, _PAYLOAD)
-    usual = text.startswith(_PREFIX) & (at > 0) & text.endswith("}")
+    begins = text.startswith(_PREFIX)
+    at = F.when(begins, F.instr(text, _PAYLOAD))  # a search through all of a text that has none
+    usual = F.coalesce(begins & (at > 0) & text.endswith("}"), F.lit(False))
     start = at + len(_PAYLOAD)
     cut = text.substr(start, F.length(text) - start)
     parts = F.filter(F.json_object_keys(text), lambda name: name.isin("schema", "payload"))
@@ -127,16 +128,20 @@ def distinct_schemas(records: DataFrame) -> Mapping[str, Mapping[int, SchemaPair
     bare = F.col("value_schema").isNull() & _says(F.col("value_payload"))
     image = F.coalesce(row_document(), deleted_document())
     bare_key = F.col("key_schema").isNull() & _says(F.col("key_payload"))
+    # Named twice, so that it is computed by generated code before the groups are: an expression
+    # inside of a set that is collected is interpreted, and parses a document for each mention.
+    named = records.withColumn("names", F.json_object_keys(image))
     found = (
-        records.groupBy("topic", "schema_id")
+        named.groupBy("topic", "schema_id")
         .agg(
+            F.count("names").alias("rows"),
             F.first("value_schema").alias("value"),
             F.first("key_schema").alias("key"),
             F.first("marked").alias("marked"),
             F.bool_or(bare).alias("bare"),
             F.bool_or(bare_key).alias("bare_key"),
             # Sets of arrays also let Spark hash the groups, where it would sort all records.
-            F.collect_set(F.json_object_keys(image)).alias("row_names"),
+            F.collect_set("names").alias("row_names"),
             F.first(F.json_object_keys(key_document()), ignorenulls=True).alias("key_names"),
             F.min(F.struct("partition", "offset")).alias("first"),
         )

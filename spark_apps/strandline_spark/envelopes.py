@@ -105,10 +105,9 @@ class Envelopes:
 def header(name: str) -> Column:
     """The text of the last header of that name."""
     headers = F.col("headers")
-    found = F.filter(headers, lambda header: header["key"] == name)
-    text = F.try_element_at(found, F.lit(-1))["value"].cast("string")
-    # Mostly there is none: that is soon told by the names alone.
-    return F.when(F.array_contains(headers["key"], name), text)
+    from_behind = F.array_position(F.reverse(headers["key"]), name).cast("int")  # 0: there is none
+    found = F.try_element_at(headers, -from_behind)
+    return F.when(from_behind > 0, found["value"].cast("string"))
 
 
 def operation() -> Column:

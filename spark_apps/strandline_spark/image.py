@@ -5,7 +5,7 @@ array, for unlike a map one can be sorted, along with the steps of a walk.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -26,55 +26,49 @@ _DOCUMENT = rf"^(?:{_FALSE}|{_SHAPE}|{_LINE}|{_STRUCT})\z"
 _LONGEST = 1_000  # characters: nothing that stands in is longer
 
 
+Cells = Mapping[str, tuple[Column, Column]]
+"""By column the text of a cell, and whether the image holds it (never NULL)."""
+
+
 def nothing() -> Column:
     """No image."""
     return F.lit(None).cast(IMAGE)
 
 
-def cells(
-    image: Column, names: Sequence[str], placeholders: Sequence[str], absent: Column | None
-) -> Column:
-    """The cells of an image that were sent, by column; NULL where there is no image.
+def compared(cells: Cells) -> Column:
+    """The image that those cells make which are held.
 
-    `absent` are the columns that the record's schema does not have, None where each has all.
+    Written out cell by cell: Spark interprets functions that take functions, at many times the
+    cost of the code that it generates.
     """
-    sent = F.array(*(image.getField(name) for name in names)).cast("array<string>")
-    known = F.array(*(F.lit(name) for name in names)).cast("array<string>")
-    named = F.map_from_arrays(known, sent)
-    left_out = F.lit(False)
-    held = F.map_filter(named, lambda _, cell: ~F.coalesce(cell.isin(*placeholders), left_out))
-    if absent is not None:
-        held = F.map_filter(held, lambda name, _: ~F.array_contains(absent, name))
-    return F.when(image.isNotNull(), held)
+    held = [_held(name, F.xxhash64(text), is_held) for name, (text, is_held) in cells.items()]
+    return F.flatten(F.array(*held)) if held else _empty()
 
 
-def compared(held: Column) -> Column:
-    """The image that cells make."""
-    return F.map_entries(F.transform_values(held, lambda _, cell: F.xxhash64(cell)))
+def told(cells: Cells, defaults: Mapping[str, Column], texts: Collection[str]) -> Column:
+    """Of an image's cells those that say what the row was, NULL where none does.
 
-
-def told(held: Column, defaults: Column | None, texts: Collection[str]) -> Column:
-    """Of the cells of an image those that say what the row was, NULL where none does.
-
-    `texts` are the columns of texts; `defaults` the columns' defaults by their names, None where
-    there are none.
+    `texts` are the columns of texts; `defaults` what a cell holds that its column's default fills.
     """
+    says = {}
+    for name, (text, is_held) in cells.items():
+        value = is_held & text.isNotNull() & ~text.rlike(_STANDS_IN)
+        if name not in texts:
+            value &= ~F.when(F.length(text) <= _LONGEST, text.rlike(_DOCUMENT)).otherwise(False)
+        if name in defaults:
+            value &= ~F.coalesce(text == defaults[name], F.lit(False))
+        says[name] = (text, value)
+    found = compared(says)
+    return F.when(F.size(found) > 0, found)
 
-    def says(name: Column, cell: Column) -> Column:
-        made_up = F.when(F.length(cell) <= _LONGEST, cell.rlike(_DOCUMENT)).otherwise(F.lit(False))
-        value = cell.isNotNull() & ~cell.rlike(_STANDS_IN) & ~(made_up & ~name.isin(*texts))
-        if defaults is None:
-            return value
-        default = F.try_element_at(defaults, name)
-        return value & ~F.coalesce(cell == default, F.lit(False))
 
-    saying = F.map_filter(held, says)
-    return F.when(F.size(saying) > 0, saying)
+def _held(name: str, value: Column, is_held: Column) -> Column:
+    cell = F.struct(F.lit(name).alias("key"), value.alias("value"))
+    return F.when(is_held, F.array(cell)).otherwise(_empty())
 
 
-def literal(values: Mapping[str, str]) -> Column:
-    """Texts by name."""
-    return F.create_map(*(F.lit(part) for pair in values.items() for part in pair))
+def _empty() -> Column:
+    return F.array().cast(IMAGE)
 
 
 def alike(one: Column, other: Column) -> Column:

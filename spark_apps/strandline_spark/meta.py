@@ -16,7 +16,7 @@ from strandline.types import Kind, Wire
 from strandline.version import TimeQuality
 from strandline_spark import image, values
 from strandline_spark.cells import Cells
-from strandline_spark.changes import IN_FLIGHT, quoted
+from strandline_spark.changes import IN_FLIGHT
 from strandline_spark.connectors import Connector
 from strandline_spark.connectors.connector import known, whole
 from strandline_spark.distinct import STREAMED, place
@@ -80,7 +80,7 @@ class Meta:
             _named(unset).alias("_unset"),
             _named(beyond).alias("_unheld"),
             F.when(change, tx_id).alias("_tx_id"),
-            *self._compared(names),
+            *self._compared(),
             self.connector.scope(source).alias("_scope"),
             F.when(read & is_of_snapshot(), whole(F.col("v.ts_ms"))).alias("_emitted"),
             F.when(read & is_of_snapshot(), known(source["name"])).alias("_connector_name"),
@@ -149,50 +149,48 @@ class Meta:
 
     # ------------------------------------------------------------------ images
 
-    def images(self) -> dict[str, Column]:
-        """The cells of both images, where the connector's habits have rows compared."""
-        rules = self.connector.rules
-        keys = {*Keys(self.shape, self.connector, self.rules).names, *self.rules.key}
-        names = [name for name in self.shape.sent if name not in keys]
+    def _compared(self) -> list[Column]:
+        """`_before, _after, _told`: what tells rows under one key apart, if anything does."""
+        rules, told = self.connector.rules, image.nothing()
         if not (rules.shifts or rules.shares):
-            return {}
-        gone = sorted(spellings(self.rules.placeholder))
-        return {
-            _held(each): image.cells(F.col(f"v.{each}"), names, gone, self._absent())
-            for each in ("before", "after")
-        }
+            return [image.nothing().alias(name) for name in ("_before", "_after", "_told")]
+        before, after = F.col("v.before"), F.col("v.after")
+        if rules.shifts and not rules.full_before:
+            says = image.told(self._held(before), self._defaults(), self._texts())
+            told = F.when(before.isNotNull(), says)
+        return [
+            F.when(before.isNotNull(), image.compared(self._held(before))).alias("_before"),
+            F.when(after.isNotNull(), image.compared(self._held(after))).alias("_after"),
+            told.alias("_told"),
+        ]
 
-    def _absent(self) -> Column | None:
-        """The columns that the record's schema does not have; None where each schema has all."""
+    def _held(self, row: Column) -> image.Cells:
+        """The cells of an image outside the key, and whether they were sent."""
+        keys = {*Keys(self.shape, self.connector, self.rules).names, *self.rules.key}
+        gone, lacking = sorted(spellings(self.rules.placeholder)), self._lacking()
+        held = {}
+        for name in (each for each in self.shape.sent if each not in keys):
+            cell = row.getField(name)
+            sent = ~F.coalesce(cell.isin(*gone), F.lit(False))
+            held[name] = (cell, sent & ~lacking[name] if name in lacking else sent)
+        return held
+
+    def _lacking(self) -> dict[str, Column]:
+        """Whether the record's schema lacks a column, of those that some schema does."""
         schemas = {number for types in self.shape.columns.values() for number in types}
-        lacking = {
+        return {
             name: F.col("schema_id").isin(*(schemas - types.keys()))
             for name, types in self.shape.columns.items()
             if schemas - types.keys()
         }
-        absent = [F.when(is_so, F.lit(name)) for name, is_so in lacking.items()]
-        return _named(absent) if absent else None
 
-    def _compared(self, names: Container[str]) -> list[Column]:
-        """`_before, _after, _told`: what tells rows under one key apart."""
-        if _held("before") not in names:
-            return [image.nothing().alias(name) for name in ("_before", "_after", "_told")]
-        before, after = (F.col(quoted(_held(each))) for each in ("before", "after"))
-        rules, told = self.connector.rules, image.nothing()
-        if rules.shifts and not rules.full_before:
-            told = image.compared(image.told(before, self._defaults(), self._texts()))
-        return [
-            image.compared(before).alias("_before"),
-            image.compared(after).alias("_after"),
-            told.alias("_told"),
-        ]
-
-    def _defaults(self) -> Column | None:
-        """The defaults of the columns by name, as each schema has them; None without any."""
-        found: Column | None = None
+    def _defaults(self) -> dict[str, Column]:
+        """What the defaults of the columns are, as each schema has them."""
+        found: dict[str, Column] = {}
         for number, defaults in self.shape.defaults.items():
-            here = F.when(F.col("schema_id") == number, image.literal(defaults))
-            found = here if found is None else F.coalesce(here, found)
+            for name, default in defaults.items():
+                here = F.when(F.col("schema_id") == number, default)
+                found[name] = F.coalesce(found[name], here) if name in found else here
         return found
 
     def _texts(self) -> list[str]:
@@ -211,10 +209,6 @@ def epoch(rules: TableRules) -> Column:
         since = F.timestamp_millis(F.lit(each.since))
         found = F.when(F.col("timestamp") >= since, f"{each.number:04x}").otherwise(found)
     return found
-
-
-def _held(of: str) -> str:
-    return f"cells:{of}"
 
 
 def _named(conditional: Sequence[Column]) -> Column:

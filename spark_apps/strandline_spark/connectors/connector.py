@@ -102,10 +102,14 @@ def release(source: Column) -> Column:
 
 def hexadecimal(value: Column, digits: int) -> Column:
     """Decimal text as unsigned hexadecimal of that width; NULL where it is none or does not fit."""
+    number = value.try_cast("bigint")
     largest = (1 << (4 * digits)) - 1
+    fits_long = number.between(0, min(largest, (1 << 63) - 1))
+    plain = fits_long & (number.cast("string") == value)  # soon told, and mostly so
     shaped = value.rlike(rf"^[0-9]{{1,{2 * digits}}}$")
     fits = shaped & (value.try_cast("decimal(38,0)") <= F.lit(Decimal(largest)))
-    return F.when(fits, F.lpad(F.lower(F.conv(value, 10, 16)), digits, "0"))
+    text = F.when(plain, F.hex(number)).when(fits, F.conv(value, 10, 16))
+    return F.lpad(F.lower(text), digits, "0")
 
 
 def quality(value: TimeQuality) -> Column:
