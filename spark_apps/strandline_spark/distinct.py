@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from strandline.change import ABSENT, ENDS, Op
-from strandline.position import fence_seq
+from strandline.position import Phase, fence_seq
 from strandline_spark.memory import kept
 from strandline_spark.windows import of_key
 
@@ -35,6 +35,11 @@ def major(seq: Column) -> Column:
 def is_placed(seq: Column) -> Column:
     """Whether a `_seq` tells a place in the log; else only offsets order."""
     return F.length(seq) > len(fence_seq(""))
+
+
+def is_last(seq: Column) -> Column:
+    """Whether it is of a read that stands after the rows at its position."""
+    return seq.substr(F.length(seq) - _PLACE_DIGITS, F.lit(1)) == Phase.READ.value
 
 
 def place(offset: Column, partition: Column) -> Column:

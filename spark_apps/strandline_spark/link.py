@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from strandline.change import IMAGES, Op
 from strandline_spark.changes import quoted
-from strandline_spark.distinct import is_end, is_placed, major
+from strandline_spark.distinct import is_end, is_last, is_placed, major
 from strandline_spark.keys import digest
 from strandline_spark.memory import kept
 from strandline_spark.windows import of_key
@@ -63,7 +63,7 @@ def earlier(window: WindowSpec) -> WindowSpec:
 def not_stale(rows: DataFrame, *, reads_last: bool) -> DataFrame:
     """Drops stale reads: after a streamed change or truncate at one position.
 
-    Where a read is known to have seen everything at its position, only after a delete.
+    Where a snapshot's read is known to have seen everything at its position, only after a delete.
     """
     streamed = ~F.col("_op").isin(Op.READ.value, Op.TOMBSTONE.value, BASE)
     change = F.when(streamed, F.struct(major(F.col("_seq")).alias("major"), "_op"))
@@ -72,7 +72,8 @@ def not_stale(rows: DataFrame, *, reads_last: bool) -> DataFrame:
     own = F.col("_seq")
     behind = F.coalesce(is_placed(own) & (last["major"] == major(own)), F.lit(False))
     deleted = behind & (last["_op"] == Op.DELETE.value)
-    stale = deleted if reads_last else behind | F.col("_cut_here")
+    stale = behind | F.col("_cut_here")
+    stale = F.when(is_last(own), deleted).otherwise(stale) if reads_last else stale
     kept = rows.withColumn("_stale", (F.col("_op") == Op.READ.value) & stale)
     return kept.where(~F.col("_stale")).drop("_stale", "_cut_here")
 

@@ -133,8 +133,8 @@ class _Stays:
         """Source order, without stale reads: after a streamed change or fence at one position.
 
         An incremental snapshot's read carries the position of the last streamed event; it must not
-        resurrect what that event deleted (ordering-notes §7). Where a read is known to have seen
-        everything at its position, it is stale only after a delete.
+        resurrect what that event deleted (ordering-notes §7). Where a snapshot's read is known to
+        have seen everything at its position, it is stale only after a delete.
         """
         last: Change | None = None
         scope: str | None = None
@@ -148,7 +148,7 @@ class _Stays:
             if change.op is Op.READ:
                 behind = last is not None and major_of(last.seq) == major and is_placed(major)
                 deleted = last is not None and last.op is Op.DELETE
-                if self.habits.reads_last:
+                if self.habits.reads_last and change.whole:
                     if behind and deleted:
                         continue
                 elif behind or any(fence.concerns(scope) for fence in cuts.get(major, ())):
