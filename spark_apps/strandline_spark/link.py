@@ -225,10 +225,17 @@ def _times(old: str, new: str) -> Column:
 
 
 def _standing(waiting: DataFrame, rows: DataFrame) -> DataFrame:
-    """The last life that began before a move whose first half is still out."""
-    begun = rows.where("_opens").select(
-        F.col("_key").alias("_parent_key"), F.col("_life").alias("_parent_life")
+    """The last life that began before a move whose first half is still out; none that had ended."""
+    following, cut = F.lead("_seq").over(by_key()), F.col("_fence._seq")
+    fenced = is_image() & (following.isNull() | (cut < following))
+    end = F.when(F.col("_ends"), F.col("_seq")).otherwise(F.when(fenced, cut))
+    begun = (
+        rows.withColumn("_died", end)
+        .groupBy(F.col("_key").alias("_parent_key"), F.col("_life").alias("_parent_life"))
+        .agg(F.max("_died").alias("_died"), F.max("_opens").alias("_opens"))
+        .where("_opens")
     )
+    dead = major(F.col("_died")) < major(F.col("_child_life"))
     return (
         waiting.join(
             begun,
@@ -236,7 +243,10 @@ def _standing(waiting: DataFrame, rows: DataFrame) -> DataFrame:
             & (F.col("_parent_life") < F.col("_child_life")),
         )
         .groupBy("_child_key", "_child_life", "_parent_key")
-        .agg(F.max("_parent_life").alias("_parent_life"))
+        .agg(F.max(F.struct("_parent_life", "_died")).alias("_last"))
+        .select("_child_key", "_child_life", "_parent_key", "_last.*")
+        .where(~F.coalesce(dead, F.lit(False)))
+        .drop("_died")
     )
 
 

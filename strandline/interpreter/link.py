@@ -248,6 +248,12 @@ def _where(end: Change | Fence) -> tuple[object, ...]:
 
 
 def _standing(lives: Sequence[Life], seq: str) -> Life | None:
-    """The last life that began before `seq`: what a move whose first half is still out left."""
+    """The last life that began before `seq`: what a move whose first half is still out left.
+
+    None where it had ended before: the row that moved was never seen.
+    """
     before = [life for life in lives if life.images[0].seq < seq]
-    return before[-1] if before else None
+    last = before[-1] if before else None
+    if last is None or (last.end is not None and major_of(last.end.seq) < major_of(seq)):
+        return None
+    return last
