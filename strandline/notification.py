@@ -2,8 +2,11 @@
 
 The only trustworthy end of a snapshot (debezium-facts §2.7). COMPLETED names neither table nor
 position: it belongs to the reads that were emitted between the STARTED before it and itself
-(ordering-notes §7). Several connectors may share a topic for their notices; each notice names its
-own in `additional_data.connector_name`, as its reads do in `source.name`.
+(ordering-notes §7), and of those, where the connector tells which tables it has read
+(TABLE_SCAN_COMPLETED, Debezium 2.5), to theirs. SQL Server's connector may have a task for each
+database, which take their snapshots side by side under one name: what one has completed says
+nothing of what another still reads. Several connectors may share a topic for their notices; each
+notice names its own in `additional_data.connector_name`, as its reads do in `source.name`.
 """
 
 from collections import defaultdict
@@ -13,7 +16,9 @@ from dataclasses import dataclass
 from strandline.connectors.connector import integer, text
 
 _INITIAL = "Initial Snapshot"
-_STARTED, _COMPLETED = "STARTED", "COMPLETED"
+_STARTED, _SCANNED, _COMPLETED = "STARTED", "TABLE_SCAN_COMPLETED", "COMPLETED"
+_SUCCEEDED = frozenset({None, "SUCCEEDED"})
+_ORDER = {_STARTED: 0, _SCANNED: 1}  # of notices in one millisecond; an end comes last
 _ENDS = frozenset({_COMPLETED, "ABORTED", "SKIPPED"})
 
 
@@ -22,11 +27,13 @@ class Notice:
     """One word about a whole snapshot, at a time of the connector's clock in milliseconds.
 
     `connector`: the logical name (topic prefix) of the one that speaks; None where it is not said.
+    `table`: the one that was read to its end.
     """
 
     timestamp: int
     type: str
     connector: str | None = None
+    table: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +41,23 @@ class Snapshot:
     """A complete snapshot: the reads emitted in `[started, completed]`, in milliseconds.
 
     Those of `connector` only; where it or a read does not say whose it is, the times alone tell.
+    `tables` are those that were read to their end, None where nobody tells. `doubtful`: another had
+    begun, and nobody tells which of the two is complete, or whether the other one died.
     """
 
     started: int
     completed: int
     connector: str | None = None
+    tables: frozenset[str] | None = None
+    doubtful: bool = False
+
+    def has(self, scope: str | None) -> bool:
+        """Whether it has read that table; its name may lack what every table has before it."""
+        if self.tables is None:
+            return True
+        whole = scope or ""
+        names = {whole, whole.partition(".")[2], whole.partition(".")[2].partition(".")[2]}
+        return not self.tables.isdisjoint(names)
 
 
 def notice(payload: Mapping[str, object]) -> Notice | None:
@@ -46,14 +65,14 @@ def notice(payload: Mapping[str, object]) -> Notice | None:
     if payload.get("aggregate_type") != _INITIAL:
         return None
     kind, timestamp = str(payload.get("type")), integer(payload.get("timestamp"))
-    if timestamp is None or kind not in (_STARTED, *_ENDS):
+    data = payload.get("additional_data")
+    told = data if isinstance(data, Mapping) else {}
+    connector, table = text(told.get("connector_name")), text(told.get("scanned_collection"))
+    if timestamp is None:
         return None
-    return Notice(timestamp, kind, _connector(payload))
-
-
-def _connector(payload: Mapping[str, object]) -> str | None:
-    told = payload.get("additional_data")
-    return text(told.get("connector_name")) if isinstance(told, Mapping) else None
+    if kind == _SCANNED and table is not None and told.get("status") in _SUCCEEDED:
+        return Notice(timestamp, kind, connector, table)
+    return Notice(timestamp, kind, connector) if kind in (_STARTED, *_ENDS) else None
 
 
 def completed(notices: Iterable[Notice]) -> list[Snapshot]:
@@ -65,13 +84,29 @@ def completed(notices: Iterable[Notice]) -> list[Snapshot]:
     return sorted(found, key=lambda s: (s.started, s.completed, s.connector or ""))
 
 
+def trusted(snapshots: Iterable[Snapshot], *, several_tasks: bool) -> list[Snapshot]:
+    """Those that may end rows; `several_tasks`: of one connector some may be taken side by side."""
+    return [each for each in snapshots if not (several_tasks and each.doubtful)]
+
+
 def _completed(notices: Iterable[Notice]) -> Iterator[Snapshot]:
-    """Those of one connector, which takes one snapshot after the other."""
-    started: int | None = None
-    for each in sorted(notices, key=lambda n: (n.timestamp, n.type != _STARTED)):
+    """Those of one connector."""
+    began, begun = 0, 0
+    scanned: dict[str, int] = {}  # since when: of two tries the second counts
+    for each in sorted(notices, key=lambda n: (n.timestamp, _ORDER.get(n.type, len(_ORDER)))):
         if each.type == _STARTED:
-            started = each.timestamp
-        elif started is not None:
-            if each.type == _COMPLETED:
-                yield Snapshot(started, each.timestamp, each.connector)
-            started = None
+            began, begun = each.timestamp, begun + 1
+        elif each.table is not None:
+            scanned |= {each.table: began} if began else {}
+        else:
+            if each.type == _COMPLETED and scanned:
+                yield from _by_table(scanned, each)
+            elif each.type == _COMPLETED and begun:
+                yield Snapshot(began, each.timestamp, each.connector, doubtful=begun > 1)
+            scanned, begun = {}, 0
+
+
+def _by_table(scanned: Mapping[str, int], end: Notice) -> Iterator[Snapshot]:
+    for began in sorted(set(scanned.values())):
+        tables = frozenset(table for table, since in scanned.items() if since == began)
+        yield Snapshot(began, end.timestamp, end.connector, tables)

@@ -1,6 +1,6 @@
 """Fences in columns: truncates, and the sweeps of complete snapshots (`interpreter.sweep`)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -9,6 +9,7 @@ from strandline.notification import Snapshot
 from strandline_spark.changes import META
 from strandline_spark.distinct import before_phase, directly_after, major
 from strandline_spark.link import by_key, is_image, so_far
+from strandline_spark.shallow import any_of
 from strandline_spark.windows import of_key
 
 SWEEP = "sweep"
@@ -74,10 +75,24 @@ def _placed(fence: Column) -> Column:
 def _is_of(snapshot: Snapshot) -> Column:
     """A read that the snapshot's connector emitted in its time."""
     span = F.col("_emitted").between(snapshot.started, snapshot.completed)
+    if snapshot.tables is not None:
+        span &= _has(snapshot.tables)
     if snapshot.connector is None:
         return span
     name = F.col("_connector_name")
     return span & (name.isNull() | (name == snapshot.connector))
+
+
+def _has(tables: Collection[str]) -> Column:
+    """The twin of `Snapshot.has`."""
+    whole = F.col("_scope")
+    schema = _behind_dot(whole)
+    named = any_of(n.isin(*sorted(tables)) for n in (whole, schema, _behind_dot(schema)))
+    return F.coalesce(named, F.lit(False))
+
+
+def _behind_dot(name: Column) -> Column:
+    return F.regexp_extract(name, r"^[^.]*\.(.*)$", 1)
 
 
 def sweeps(changes: DataFrame, snapshots: Sequence[Snapshot], run: int) -> DataFrame:

@@ -8,6 +8,7 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from strandline import notification
 from strandline.lineage import held
 from strandline.receipt import Counts, TableReceipt
 from strandline_spark import (
@@ -96,7 +97,10 @@ class TableRun(Part):
         Looked for where a snapshot has just been completed, or its reads have just arrived.
         """
         path = self.lake.changes(self.cut.table)
-        wanted = self.told.snapshots if batch.tally.reads else self.told.fresh
+        wanted = notification.trusted(
+            self.told.snapshots if batch.tally.reads else self.told.fresh,
+            several_tasks=self.connector.rules.several_tasks,
+        )
         if not (self.cut.rules.sweep and wanted and delta.exists(self.spark, path)):
             return None
         every = self._every(batch, applied)

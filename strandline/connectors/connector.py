@@ -77,6 +77,7 @@ class Connector(ABC):
     saw everything at its position (§1). `infers_moves`: key moves have no headers (§5).
     `full_before`: a before image is the whole row as it was, under any setting (§6).
     `shares_fences`: rows of other transactions may have a truncate's position (§9, A11).
+    `several_tasks`: its databases may be read side by side, under one name.
     """
 
     names: ClassVar[tuple[str, ...]]
@@ -87,6 +88,7 @@ class Connector(ABC):
     infers_moves: ClassVar[bool] = False
     full_before: ClassVar[bool] = True
     shares_fences: ClassVar[bool] = False
+    several_tasks: ClassVar[bool] = False
 
     @abstractmethod
     def recognises(self, source: Mapping[str, Any]) -> bool:

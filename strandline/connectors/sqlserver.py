@@ -29,6 +29,7 @@ class SQLServer(Connector):
     accepts = ("sqlserver",)
     reads_last = True
     infers_moves = True
+    several_tasks = True
 
     def recognises(self, source: Mapping[str, Any]) -> bool:
         return text(source.get("commit_lsn")) is not None

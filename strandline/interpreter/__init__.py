@@ -267,7 +267,9 @@ def _folded(
     regress = lineage.regress(found.changes)
     if regress is not None and rules.hold_regress:
         raise held(regress)
-    linked = link(found, told.snapshots if rules.sweep else (), habits)
+    tasks = connector is not None and connector.several_tasks
+    snapshots = notification.trusted(told.snapshots, several_tasks=tasks)
+    linked = link(found, snapshots if rules.sweep else (), habits)
     shape = _shape(columns, rules)
     versions = fold(linked, shape, recorded_at)
     control = table.control + found.absorbed

@@ -29,7 +29,8 @@ def sweeps(reads: Iterable[Change], snapshots: Sequence[Snapshot]) -> Iterator[F
 
 def _is_of(read: Change, snapshot: Snapshot) -> bool:
     names = {read.connector_name, snapshot.connector} - {None}
-    return len(names) < 2 and snapshot.started <= (read.emitted or 0) <= snapshot.completed
+    timely = snapshot.started <= (read.emitted or 0) <= snapshot.completed
+    return len(names) < 2 and timely and snapshot.has(read.scope)
 
 
 def spared(changes: Iterable[Change]) -> frozenset[str]:

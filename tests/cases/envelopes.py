@@ -321,7 +321,10 @@ Control = tuple[str, bytes | None, bytes | None]
 
 
 def _notice(stream: Stream, line: Line, now: datetime) -> Control:
-    """`notice STARTED`, `notice COMPLETED`, `notice incremental COMPLETED`; `of=` whose it is."""
+    """`notice STARTED`, `notice COMPLETED`, `notice incremental COMPLETED`; `of=` whose it is.
+
+    `notice TABLE_SCAN_COMPLETED scanned=testDB.dbo.item`: a table that was read to its end.
+    """
     _, *incremental, word = (each for each in line.text.split() if "=" not in each)
     connector = line.options.get("of", stream.prefix)
     identity = f"00000000-0000-0000-0000-{stream.arrived:012d}"
@@ -329,12 +332,19 @@ def _notice(stream: Stream, line: Line, now: datetime) -> Control:
         "id": identity,
         "aggregate_type": "Incremental Snapshot" if incremental else "Initial Snapshot",
         "type": word,
-        "additional_data": None if connector == "none" else {"connector_name": connector},
+        "additional_data": _additional(connector, line.options.get("scanned")),
         "timestamp": millis(now),
     }
     key = _document(stream, _struct(_derived({"id": ""}), "NotificationKey"), {"id": identity})
     schema = _struct(_derived({**value, "additional_data": ""}), "NotificationValue")
     return f"{stream.prefix}.notifications", key, _document(stream, schema, value)
+
+
+def _additional(connector: str, table: str | None) -> dict[str, str] | None:
+    if connector == "none":
+        return None
+    scanned = {} if table is None else {"scanned_collection": table, "status": "SUCCEEDED"}
+    return {"connector_name": connector, **scanned}
 
 
 def _ddl(stream: Stream, line: Line, now: datetime) -> Control:
