@@ -1,12 +1,16 @@
 """What arrived for one table in a run: decoded, counted, and put on record."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
-from strandline_spark import changes, delta, intake, observed, verdict
+from strandline import connect
+from strandline.rules import TableRules
+from strandline_spark import changes, delta, documents, intake, observed, verdict
 from strandline_spark.definitions import Apart
+from strandline_spark.documents import SchemaPair
 from strandline_spark.memory import kept
 from strandline_spark.part import Part
 from strandline_spark.reading import Reading
@@ -36,10 +40,14 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What arrived: its tally and, unless it is large, its changes in memory."""
+    """What arrived: its tally and, unless it is large, its changes in memory.
+
+    `keys` are the columns, by name, of which its records' keys may consist.
+    """
 
     tally: Tally
     changes: DataFrame | None
+    keys: frozenset[tuple[str, ...]] = frozenset()
 
 
 NOTHING = Batch(Tally(*([0] * len(fields(Tally)))), None)
@@ -48,7 +56,7 @@ NOTHING = Batch(Tally(*([0] * len(fields(Tally)))), None)
 def arrived(part: Part) -> Batch:
     """Decodes the part's records; stores its changes, and in quarantine what can't be read."""
     path = part.lake.changes(part.cut.table)
-    decoded, columns = _decoded(part)
+    decoded, columns, keys = _decoded(part)
     if part.small:
         decoded = kept(decoded)
     counted = None
@@ -63,16 +71,17 @@ def arrived(part: Part) -> Batch:
     if tally.quarantined:
         _quarantine(part, decoded)
     if stored or not part.small:
-        return Batch(tally, None)
-    return Batch(tally, changes.like(decoded, delta.read(part.spark, path).schema))
+        return Batch(tally, None, keys)
+    return Batch(tally, changes.like(decoded, delta.read(part.spark, path).schema), keys)
 
 
-def _decoded(part: Part) -> tuple[DataFrame, list[str]]:
-    """The landed records, decoded, and the columns that the table has after them."""
+def _decoded(part: Part) -> tuple[DataFrame, list[str], frozenset[tuple[str, ...]]]:
+    """The landed records, decoded, the columns of the table after them, and those of keys."""
     if part.shared is None:
         parsed, schemas = intake.parsed(part.landed(), part.cut)
     else:
         parsed, schemas = part.shared.of(part.spark, part.cut)
+    parsed, schemas = documents.by_key_form(parsed, schemas)
     path, rules = part.lake.changes(part.cut.table), part.cut.rules
     apart = Apart(
         part.connector,
@@ -84,7 +93,13 @@ def _decoded(part: Part) -> tuple[DataFrame, list[str]]:
     told = apart.told(parsed, schemas)
     stored = changes.stored(part.spark, path)
     known = Known(rules, stored.types, told.definitions, stored.written)
-    return Reading(told.records, told.schemas, part.connector, known, part.run).decoded()
+    reading = Reading(told.records, told.schemas, part.connector, known, part.run)
+    return *reading.decoded(), _keys(told.schemas.values(), rules)
+
+
+def _keys(schemas: Iterable[SchemaPair], rules: TableRules) -> frozenset[tuple[str, ...]]:
+    found = (connect.fields(pair.key) if pair.key else pair.key_names for pair in schemas)
+    return frozenset(tuple(names) for names in (*found, rules.key) if names)
 
 
 def _quarantine(part: Part, decoded: DataFrame) -> None:

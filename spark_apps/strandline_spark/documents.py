@@ -7,7 +7,8 @@ a handful per table and run, come to the driver.
 import json
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -32,8 +33,8 @@ class SchemaPair:
 
     `flat`: the value is a row that ExtractNewRecordState made, no envelope. `bare`: some records
     have a value or a key, and no schema for it; `row_names` are the fields that such rows have,
-    `key_names` those of such keys in the order of one of them. `broken` are the parts (`value`,
-    `key`) whose schema is no JSON.
+    `key_names` those of such keys in the order of one of them, `key_forms` all that they have.
+    `broken` are the parts (`value`, `key`) whose schema is no JSON.
     """
 
     value: dict[str, Any] | None
@@ -42,6 +43,7 @@ class SchemaPair:
     bare: bool
     row_names: frozenset[str] = frozenset()
     key_names: tuple[str, ...] = ()
+    key_forms: frozenset[tuple[str, ...]] = frozenset()
     broken: frozenset[str] = frozenset()
 
 
@@ -143,6 +145,7 @@ def distinct_schemas(records: DataFrame) -> Mapping[str, Mapping[int, SchemaPair
             # Sets of arrays also let Spark hash the groups, where it would sort all records.
             F.collect_set("names").alias("row_names"),
             F.first(F.json_object_keys(key_document()), ignorenulls=True).alias("key_names"),
+            F.collect_set(_key_form()).alias("key_forms"),
             F.min(F.struct("partition", "offset")).alias("first"),
         )
         .withColumns({f"legible_{of}": F.is_valid_utf8(of) for of in ("value", "key")})
@@ -165,8 +168,24 @@ def _pair(row: Any) -> SchemaPair:
         row["bare"] or row["bare_key"],
         frozenset(name for names in row["row_names"] for name in names),
         tuple(row["key_names"] or ()),
+        frozenset(map(tuple, row["key_forms"])),
         frozenset(part for part, schema in parts.items() if schema is _BROKEN),
     )
+
+
+def by_key_form(
+    records: DataFrame, schemas: Mapping[int, SchemaPair]
+) -> tuple[DataFrame, Mapping[int, SchemaPair]]:
+    """Tells records apart whose keys have no schema, and not the same columns in one order."""
+    found, number = {}, F.col("schema_id")
+    for same, pair in schemas.items():
+        found[same] = pair
+        for form in sorted(pair.key_forms) if len(pair.key_forms) > 1 else ():
+            own = int.from_bytes(sha256(repr((same, form)).encode()).digest()[:8], signed=True)
+            found[own] = replace(pair, key_names=form, key_forms=frozenset({form}))
+            here = (F.col("schema_id") == same) & (_key_form() == F.array(*map(F.lit, form)))
+            number = F.when(here, F.lit(own)).otherwise(number)
+    return records.withColumn("schema_id", number), found
 
 
 def readable(records: DataFrame, schemas: Mapping[int, SchemaPair]) -> DataFrame:
@@ -224,6 +243,11 @@ def key_document() -> Column:
     value = F.col("value_payload")
     whole = ~_says(value) | F.json_object_keys(value).isNotNull()
     return F.when(F.col("key_schema").isNull() & payload.rlike(_OBJECT) & whole, payload)
+
+
+def _key_form() -> Column:
+    """The columns that such a key has, in their order."""
+    return F.json_object_keys(key_document())
 
 
 def _says(payload: Column) -> Column:

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from strandline.lake import SourceLake
 from strandline.manifest import TableCut
 from strandline.receipt import Counts, TableReceipt
+from strandline.rekeyed import Identity, identity
 from strandline_spark import changes, delta
 
 
@@ -18,12 +19,14 @@ class Noted:
     """The run's receipt, and the rare kinds of changes that the table has had (`changes.kinds`).
 
     `waiting` are the halves of key moves whose other half has not come: how many, by what stands
-    for the two keys (`link.pair`).
+    for the two keys (`link.pair`). `keys` are the places of the last changes under each key that
+    rows have had, without a place where that is but one; None where nobody has looked.
     """
 
     receipt: TableReceipt
     kinds: frozenset[str]
     waiting: Mapping[str, int] = field(default_factory=dict)
+    keys: Mapping[Identity, str] | None = None
 
     @property
     def totals(self) -> Mapping[str, int]:
@@ -39,7 +42,8 @@ class Noted:
     def text(self) -> str:
         """As JSON."""
         told = {"kinds": sorted(self.kinds), "waiting": dict(self.waiting)}
-        return json.dumps({"receipt": asdict(self.receipt), **told})
+        keys = None if self.keys is None else [[*of, at] for of, at in sorted(self.keys.items())]
+        return json.dumps({"receipt": asdict(self.receipt), **told, "keys": keys})
 
     @staticmethod
     def from_text(text: str) -> "Noted | None":
@@ -49,7 +53,9 @@ class Noted:
             return None
         counts = Counts(**told["receipt"].pop("counts"))
         receipt = TableReceipt(counts=counts, **told["receipt"])
-        return Noted(receipt, frozenset(told["kinds"]), told.get("waiting", {}))
+        noted = told.get("keys")
+        keys = None if noted is None else {identity(scope, of): at for scope, of, at in noted}
+        return Noted(receipt, frozenset(told["kinds"]), told.get("waiting", {}), keys)
 
 
 def of_run(spark: SparkSession, history: str, run: int) -> Noted | None:

@@ -108,7 +108,8 @@ def shape(
             if pair.key is None:
                 alone = {} if pair.value or pair.row_names else kin
                 types = {**shown.key, **alone, **declared[number]}
-                keys[number] = {name: types[name] for name in shown.names if name in types}
+                names = pair.key_names or shown.names
+                keys[number] = {name: types[name] for name in names if name in types}
             if pair.value is None:
                 rows[number] = declared[number] | {n: told[n] for n in sorted(inferred)}
     columns = _by_column(rows, inferred - embedded)
@@ -209,8 +210,9 @@ def _shown(
     lacking = {number: _sent([pair]) - declared[number].keys() for number, pair in bare.items()}
     names = set().union(*lacking.values())
     key = next((pair.key_names for pair in bare.values() if pair.key_names), ())
+    every = {name for pair in bare.values() for name in pair.key_names}
     wanted = {"row": row_values(), "deleted": deleted_values()} if names else {}
-    if any(name not in types for types in declared.values() for name in key):
+    if any(name not in types for types in declared.values() for name in every):
         wanted["key"] = key_values()
     without = records.where(F.col("schema_id").isin(*bare))
     found = inference.shown(without, wanted) if wanted else {}

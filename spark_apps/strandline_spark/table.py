@@ -1,7 +1,7 @@
 """One table of a run: the stages in their order, from landed bytes to the commit of its history."""
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from strandline import notification
 from strandline.lineage import held
 from strandline.receipt import Counts, TableReceipt
+from strandline.rekeyed import Identity
 from strandline_spark import (
     apply,
     audit,
@@ -21,6 +22,7 @@ from strandline_spark import (
     in_flight,
     moves,
     noted,
+    rekeyed,
 )
 from strandline_spark.batch import NOTHING, Batch, Tally, arrived
 from strandline_spark.derive import Context, Derived, derive
@@ -142,9 +144,12 @@ class TableRun(Part):
         try:
             if derived.regress is not None and self.cut.rules.hold_regress:
                 raise held(derived.regress)
+            identities = self._identities(known, batch, before)
+            if rekeyed.is_contested(identities):
+                rekeyed.check(identities, self._after(derived, keys))
             counts = self._counts(receipt.counts, batch.tally, derived, known.fences)
             receipt = replace(receipt, counts=counts, changed=True, regress=derived.regress)
-            note = Noted(receipt, known.kinds, still_out(waited, derived.waiting))
+            note = Noted(receipt, known.kinds, still_out(waited, derived.waiting), identities)
             receipt = self._written(note, derived, keys, before)
         finally:
             derived.release()
@@ -179,6 +184,32 @@ class TableRun(Part):
         receipt = replace(receipt, counts=counts)
         self._apply(versions, keys, replace(note, receipt=receipt))
         return receipt
+
+    @staticmethod
+    def _identities(
+        known: Deliveries, batch: Batch, before: Noted | None
+    ) -> Mapping[Identity, str]:
+        """What rows of the table are told apart by, and where last; looked for where it changes."""
+        earlier = {} if before is None else before.keys
+        if earlier is None:
+            return rekeyed.latest(known.rows)
+        forms = batch.keys | {columns for _, columns in earlier}
+        if len(forms) < 2:
+            return {("", columns): "" for columns in forms}
+        if all(earlier.values()):
+            return rekeyed.joined(earlier, rekeyed.latest(known.new))
+        return rekeyed.latest(known.rows)
+
+    def _after(self, derived: Derived, keys: Touched | None) -> DataFrame:
+        """The last versions of all keys, as they are to be after the run."""
+        if keys is None:
+            return derived.versions
+        history = delta.read(self.spark, self.lake.history(self.cut.table)).where("_is_head")
+        return (
+            history.join(keys.rows, "_key", "left_anti")
+            .select(*rekeyed.ASKED)
+            .unionByName(derived.versions.select(*rekeyed.ASKED))
+        )
 
     def _deliveries(
         self, every: DataFrame, batch: Batch, sweeps: DataFrame | None, before: Noted | None

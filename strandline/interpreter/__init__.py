@@ -13,7 +13,7 @@ from strandline import connectors, inference, naming, notification, schema_histo
 from strandline.change import Change, Control, Fence, Op, Quarantined
 from strandline.connectors import Connector
 from strandline.errors import Terminal
-from strandline.interpreter import lineage
+from strandline.interpreter import lineage, rekeyed
 from strandline.interpreter.decode import Decoded, Decoder, Kin, Outcome
 from strandline.interpreter.distinct import Distinct, distinct
 from strandline.interpreter.fold import Shape, fold
@@ -270,6 +270,7 @@ def _folded(
     tasks = connector is not None and connector.several_tasks
     snapshots = notification.trusted(told.snapshots, several_tasks=tasks)
     linked = link(found, snapshots if rules.sweep else (), habits)
+    rekeyed.check(changes, (life for stays in linked.lives.values() for life in stays))
     shape = _shape(columns, rules)
     versions = fold(linked, shape, recorded_at)
     control = table.control + found.absorbed
