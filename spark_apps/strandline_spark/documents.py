@@ -177,6 +177,8 @@ def by_key_form(
     records: DataFrame, schemas: Mapping[int, SchemaPair]
 ) -> tuple[DataFrame, Mapping[int, SchemaPair]]:
     """Tells records apart whose keys have no schema, and not the same columns in one order."""
+    if all(len(pair.key_forms) < 2 for pair in schemas.values()):
+        return records, schemas
     found, number = {}, F.col("schema_id")
     for same, pair in schemas.items():
         found[same] = pair

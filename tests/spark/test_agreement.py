@@ -4,6 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
+from cases.language import cases
 from events import Stream
 from strandline_spark import delta
 from strandline_spark.compaction import compact
@@ -211,3 +212,16 @@ def test_a_receipt_s_totals_are_the_history_s_whoever_else_has_committed(spark, 
         assert (table.counts.history_rows, table.counts.current_rows) == (rows_now, open_now)
         somebody = history.limit(0).write.format("delta").mode("append")
         somebody.option("userMetadata", "tidied up").save(path)
+
+
+def test_a_table_whose_key_changes_is_held_until_a_snapshot_has_ended_the_rows_under_the_old_one(
+    spark, tmp_path
+):
+    title = "A completed snapshot under the new key ends what stands under the old one"
+    case = next(case for case in cases() if case.title.startswith(title))
+    lake = SourceLake(tmp_path.as_posix(), "shop")
+    capture = CaptureLake(spark, lake, case.connector, engine.recorded_at(case.records))
+    receipts = list(capture.runs(case.batches))
+    first, held, ended, after = ([t.error for t in r.tables] for r in receipts)
+    assert (first, ended, after) == ([None], [None], [None])
+    assert "the key of the table changed from (id) to (id, org)" in held[0]
