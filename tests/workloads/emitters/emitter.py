@@ -14,6 +14,7 @@ from workloads.model import Key, Row, RowChange, Scan, Snapshot, Statement, Step
 from workloads.truth import Stamp
 
 PLACEHOLDER = "__debezium_unavailable_value"
+_NAMES_TABLES = (2, 5)  # since when notices say which tables were read to their end
 _NOTICES = {
     "completed": ("STARTED", "COMPLETED"),
     "aborted": ("STARTED", "ABORTED"),
@@ -276,14 +277,18 @@ class Emitter(ABC):
         key = {"serverName": self.prefix}
         return [Message(topic, "control", next(self._units), key=key, value={"ts_ms": 0})]
 
-    def _notice(self, word: str | None) -> list[Message]:
+    def _notice(self, word: str | None, table: Table | None = None) -> list[Message]:
         if word is None:
             return []
+        scanned = {}
+        if table is not None:
+            name = ".".join(self.scope(table).values())
+            scanned = {"scanned_collection": name, "status": "SUCCEEDED"}
         payload = {
             "id": "n",
             "aggregate_type": "Initial Snapshot",
             "type": word,
-            "additional_data": {"connector_name": self.prefix},
+            "additional_data": {"connector_name": self.prefix, **scanned},
         }
         topic = f"{self.prefix}.notifications"
         return [
@@ -292,7 +297,14 @@ class Emitter(ABC):
 
     def snapshot(self, snapshot: Snapshot) -> list[Message]:
         first, last = _NOTICES[snapshot.outcome]
-        reads = [message for scan in snapshot.scans for message in self.reads(scan)]
+        names_tables = self.release >= _NAMES_TABLES
+        told = snapshot.outcome == "completed" and names_tables
+        if self.connector == "sqlserver" and snapshot.outcome == "cut" and not names_tables:
+            last = "ABORTED"  # else the next COMPLETED might be another task's
+        reads = []
+        for scan in snapshot.scans:
+            reads += self.reads(scan)
+            reads += self._notice("TABLE_SCAN_COMPLETED", scan.table) if told else []
         return [*self._notice(first), *reads, *self._notice(last)]
 
     def reads(self, scan: Scan) -> Iterator[Message]:
