@@ -55,7 +55,7 @@ def split(text: Column) -> tuple[Column, Column]:
     """
     begins = text.startswith(_PREFIX)
     at = F.when(begins, F.instr(text, _PAYLOAD))  # a search through all of a text that has none
-    usual = F.coalesce(begins & (at > 0) & text.endswith("}"), F.lit(False))
+    usual = begins & (at > 0) & text.endswith("}")
     start = at + len(_PAYLOAD)
     cut = text.substr(start, F.length(text) - start)
     parts = F.filter(F.json_object_keys(text), lambda name: name.isin("schema", "payload"))
@@ -130,9 +130,9 @@ def distinct_schemas(records: DataFrame) -> Mapping[str, Mapping[int, SchemaPair
     bare = F.col("value_schema").isNull() & _says(F.col("value_payload"))
     image = F.coalesce(row_document(), deleted_document())
     bare_key = F.col("key_schema").isNull() & _says(F.col("key_payload"))
-    # Named twice, so that it is computed by generated code before the groups are: an expression
-    # inside of a set that is collected is interpreted, and parses a document for each mention.
-    named = records.withColumn("names", F.json_object_keys(image))
+    # Each is used twice, so that generated code computes it before the groups are made: what is
+    # collected would be interpreted, and a document parsed for each mention in it.
+    named = records.withColumns({"names": F.json_object_keys(image), "key_form": _key_form()})
     found = (
         named.groupBy("topic", "schema_id")
         .agg(
@@ -144,8 +144,8 @@ def distinct_schemas(records: DataFrame) -> Mapping[str, Mapping[int, SchemaPair
             F.bool_or(bare_key).alias("bare_key"),
             # Sets of arrays also let Spark hash the groups, where it would sort all records.
             F.collect_set("names").alias("row_names"),
-            F.first(F.json_object_keys(key_document()), ignorenulls=True).alias("key_names"),
-            F.collect_set(_key_form()).alias("key_forms"),
+            F.first("key_form", ignorenulls=True).alias("key_names"),
+            F.collect_set("key_form").alias("key_forms"),
             F.min(F.struct("partition", "offset")).alias("first"),
         )
         .withColumns({f"legible_{of}": F.is_valid_utf8(of) for of in ("value", "key")})
