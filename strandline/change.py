@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from strandline import scope as scopes
 from strandline.image import Image
 from strandline.position import Position
 from strandline.record import Coordinates
@@ -47,11 +48,12 @@ class Change:
     `identity` is equal for two deliveries of one change (ordering-notes §2). `seq` is "" for a
     tombstone until the distinct stage has placed it. `before` and `after` are the images that tell
     rows apart, None where absent; `told` is what a `before` says for certain, None for nothing: in
-    the rest something may stand in for what is not in the log. `scope` names the
-    physical table, `emitted` is the envelope's own time in milliseconds. `whole`: a read of a whole
-    table's snapshot. `in_flight`: of a transaction that may have been open when a snapshot was
-    taken. `ordinal` tells changes of one identity apart, where deliveries have one. `connector_run`
-    changes whenever the connector starts. `connector_name` is the logical one (topic prefix).
+    the rest something may stand in for what is not in the log. `scope` is that of
+    `strandline.scope`, `emitted` the envelope's own time in milliseconds. `whole`: a read of a
+    whole table's snapshot. `in_flight`: of a transaction that may have been open when a snapshot
+    was taken. `ordinal` tells changes of one identity apart, where deliveries have one.
+    `connector_run` changes whenever the connector starts. `connector_name` is the logical one
+    (topic prefix).
     """
 
     at: Coordinates
@@ -100,7 +102,7 @@ class Fence:
 
     def concerns(self, scope: str | None) -> bool:
         """True for the rows of that physical table; where either is not known, for all."""
-        return self.scope is None or scope is None or self.scope == scope
+        return self.scope is None or scope is None or scopes.concerns(self.scope, scope)
 
 
 @dataclass(frozen=True, slots=True)

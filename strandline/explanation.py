@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from strandline import lookup, values
+from strandline import lookup, scope, values
 from strandline.change import ENDS, IMAGES, Change, Fence, Op, Quarantined
 from strandline.connectors import Connector
 from strandline.errors import SpecError
@@ -299,7 +299,11 @@ class _Telling:
             elif not fence.concerns(table_at(ordered, fence.seq) or known):
                 yield (
                     (fence.seq, _OWN),
-                    Passed(record, Reason.OTHER_TABLE, detail=fence.scope or ""),
+                    Passed(
+                        record,
+                        Reason.OTHER_TABLE,
+                        detail=scope.table(fence.scope) if fence.scope else "",
+                    ),
                 )
             else:
                 yield (fence.seq, _OWN), Passed(record, Reason.NOT_LIVE)

@@ -1,14 +1,14 @@
 """What arrived for one table in a run: decoded, counted, and put on record."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from strandline import connect
 from strandline.rules import TableRules
-from strandline_spark import changes, delta, documents, intake, observed, verdict
+from strandline_spark import changes, delta, documents, intake, observed, servers, verdict
 from strandline_spark.definitions import Apart
 from strandline_spark.documents import SchemaPair
 from strandline_spark.memory import kept
@@ -19,7 +19,10 @@ from strandline_spark.shape import Known
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What the records of a batch turned out to be, as counted in the pass that decodes them."""
+    """What the records of a batch turned out to be, as counted in the pass that decodes them.
+
+    Two tags (`servers.tag`) where changes and truncates are of several servers or epochs.
+    """
 
     landed: int
     changes: int
@@ -30,12 +33,19 @@ class Tally:
     moves: int
     reads: int
     in_flight: int
+    first_tag: str | None = None
+    last_tag: str | None = None
 
     @property
     def kinds(self) -> frozenset[str]:
         """The kinds of changes in the batch, as `changes.kinds` names them."""
         counted = {"fence": self.fences, "move": self.moves, changes.IN_FLIGHT: self.in_flight}
         return frozenset(kind for kind, number in counted.items() if number)
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """Servers and epochs: all of them, or two of several."""
+        return frozenset(tag for tag in (self.first_tag, self.last_tag) if tag is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +60,8 @@ class Batch:
     keys: frozenset[tuple[str, ...]] = frozenset()
 
 
-NOTHING = Batch(Tally(*([0] * len(fields(Tally)))), None)
+_NUMBERS = [field.name for field in fields(Tally) if field.default is MISSING]
+NOTHING = Batch(Tally(**dict.fromkeys(_NUMBERS, 0)), None)
 
 
 def arrived(part: Part) -> Batch:
@@ -124,7 +135,10 @@ def _tallied() -> list[Column]:
         "reads": F.col("_emitted").isNotNull(),
         "in_flight": F.col("_in_flight") & (kind != verdict.QUARANTINED),
     }
+    tag = F.when(kind.isin(verdict.CHANGE, verdict.FENCE), servers.tag(F.col("_scope")))
     return [
         F.count(F.lit(1)).alias("landed"),
         *(F.count_if(condition).alias(name) for name, condition in of.items()),
+        F.min(tag).alias("first_tag"),
+        F.max(tag).alias("last_tag"),
     ]

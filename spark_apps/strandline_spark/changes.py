@@ -14,6 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
+from strandline import scope as scopes
 from strandline import widening
 from strandline.types import ColumnType, Kind, Wire
 from strandline_spark import delta
@@ -96,12 +97,12 @@ def _written(noted: str, of: ColumnType) -> ColumnType:
 
 
 def scope(spark: SparkSession, path: str) -> str | None:
-    """A physical table that changes are of; None where none says so."""
+    """The name of a physical table that changes are of; None where none says so."""
     if not delta.exists(spark, path):
         return None
     named = delta.read(spark, path).where(F.col("_scope").isNotNull())
     found = named.select("_scope").first()
-    return None if found is None else found["_scope"]
+    return None if found is None else scopes.table(found["_scope"])
 
 
 def known(spark: SparkSession, path: str, *, run: int, applied: int) -> DataFrame:

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from strandline import lineage
 from strandline.change import Op
 from strandline.connectors import Connector
-from strandline_spark import in_flight, repetition, shift
+from strandline_spark import in_flight, repetition, servers, shift
 from strandline_spark.changes import quoted
 from strandline_spark.distinct import first_deliveries, numbered
 from strandline_spark.fences import fenced
@@ -25,7 +25,8 @@ class Context:
     instant; `rules` the connector's habits; `everything` all deliveries of the table;
     `refused` the keys and coordinates of its records in quarantine, None where there are none;
     `in_flight`: whether some of its changes may have been open at a snapshot. `expected`: pairs of
-    keys that halves of moves were waited for.
+    keys that halves of moves were waited for. `several`: whether the table's changes are of several
+    servers, or of several epochs.
     """
 
     run: int
@@ -37,6 +38,7 @@ class Context:
     refused: DataFrame | None
     in_flight: bool = False
     expected: Collection[str] = ()
+    several: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,9 @@ def derive(
         turned = shift.in_turn(fresh, deliveries, full_before=context.rules.full_before)
         fresh, unseen = turned.where(~F.col("_unseen")), turned.where("_unseen")
         fresh = fresh.drop("_unseen")
+    regress = None if seen["regress"] is None else lineage.told(**seen["regress"].asDict())
+    if context.several:
+        regress = servers.mixed(rows, fresh) or regress
     living = lives(fresh)
     waiting: Mapping[str, int] = {}
     if moves:
@@ -116,7 +121,7 @@ def derive(
         distinct=seen["distinct"],
         lone_tombstones=seen["lone"],
         waiting=waiting,
-        regress=None if seen["regress"] is None else lineage.told(**seen["regress"].asDict()),
+        regress=regress,
         held=tuple(held),
     )
 

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from strandline.notification import Snapshot
+from strandline_spark import servers
 from strandline_spark.changes import META
 from strandline_spark.distinct import before_phase, directly_after, major
 from strandline_spark.link import by_key, is_image, so_far
@@ -56,7 +57,8 @@ def fenced(rows: DataFrame, fences: DataFrame | None, *, shared: bool) -> DataFr
 
 def _concerns(fence: Column) -> Column:
     """A fence of the row's table that does not spare the key because its snapshot read it."""
-    scope = fence["_scope"].isNull() | F.col("_of").isNull() | (fence["_scope"] == F.col("_of"))
+    own = servers.concerns(fence["_scope"], F.col("_of"))
+    scope = fence["_scope"].isNull() | F.col("_of").isNull() | own
     spared = fence["_sweep"] & F.array_contains("_reads", major(fence["_seq"]))
     return scope & ~spared
 
@@ -107,9 +109,9 @@ def sweeps(changes: DataFrame, snapshots: Sequence[Snapshot], run: int) -> DataF
     first = F.min_by(F.struct(*META), earliest).alias("first")
     found = (
         reads.withColumn("_snapshot", F.explode(own))
-        .groupBy("_snapshot", "_scope")
+        .groupBy("_snapshot", servers.known(F.col("_scope")).alias("_of"))
         .agg(first)
-        .groupBy(before_phase(F.col("first._seq")).alias("_fence"), "_scope")
+        .groupBy(before_phase(F.col("first._seq")).alias("_fence"), "_of")
         .agg(F.min_by("first", "_snapshot").alias("first"))
         .select("first.*")
     )

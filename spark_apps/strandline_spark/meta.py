@@ -7,7 +7,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from strandline.change import Op
-from strandline.interpreter.decode import RUN_ID
+from strandline.interpreter.decode import ROUTED, RUN_ID
 from strandline.interpreter.event import EARLIEST, TOLERANCE
 from strandline.placeholder import spellings
 from strandline.position import Phase
@@ -22,6 +22,7 @@ from strandline_spark.connectors.connector import known, whole
 from strandline_spark.distinct import STREAMED, place
 from strandline_spark.envelopes import header, is_of_snapshot
 from strandline_spark.keys import Keys
+from strandline_spark.servers import scope_of
 from strandline_spark.shape import Shape
 
 _SENT_AS_TEXT = (Wire.PLAIN, Wire.JSON_TEXT)
@@ -81,7 +82,7 @@ class Meta:
             _named(beyond).alias("_unheld"),
             F.when(change, tx_id).alias("_tx_id"),
             *self._compared(),
-            self.connector.scope(source).alias("_scope"),
+            self._scope().alias("_scope"),
             F.when(read & is_of_snapshot(), whole(F.col("v.ts_ms"))).alias("_emitted"),
             F.when(read & is_of_snapshot(), known(source["name"])).alias("_connector_name"),
             self._clock().alias("_clock"),
@@ -98,6 +99,13 @@ class Meta:
             F.lit(self.run).cast("int").alias("_run"),
             kind.otherwise("row").alias("_kind"),
         ]
+
+    def _scope(self) -> Column:
+        source, routed = F.col("v.source"), F.lit(False)
+        if ROUTED in Keys(self.shape, self.connector, self.rules).names:
+            routed = F.col("k").getField(ROUTED).isNotNull()
+        table, server = self.connector.scope(source), known(source["name"])
+        return scope_of(epoch(self.rules), server, table, routed)
 
     def _in_flight(self) -> Column:
         found = None if self.flat else self.connector.in_flight(F.col("v.source"))

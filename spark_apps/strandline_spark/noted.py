@@ -11,7 +11,7 @@ from strandline.lake import SourceLake
 from strandline.manifest import TableCut
 from strandline.receipt import Counts, TableReceipt
 from strandline.rekeyed import Identity, identity
-from strandline_spark import changes, delta
+from strandline_spark import changes, delta, servers
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,15 @@ class Noted:
 
     `waiting` are the halves of key moves whose other half has not come: how many, by what stands
     for the two keys (`link.pair`). `keys` are the places of the last changes under each key that
-    rows have had, without a place where that is but one; None where nobody has looked.
+    rows have had, without a place where that is but one; None where nobody has looked. `tags`:
+    whose changes they are (`servers.tag`); of several servers and epochs two at least.
     """
 
     receipt: TableReceipt
     kinds: frozenset[str]
     waiting: Mapping[str, int] = field(default_factory=dict)
     keys: Mapping[Identity, str] | None = None
+    tags: frozenset[str] = frozenset()
 
     @property
     def totals(self) -> Mapping[str, int]:
@@ -43,7 +45,8 @@ class Noted:
         """As JSON."""
         told = {"kinds": sorted(self.kinds), "waiting": dict(self.waiting)}
         keys = None if self.keys is None else [[*of, at] for of, at in sorted(self.keys.items())]
-        return json.dumps({"receipt": asdict(self.receipt), **told, "keys": keys})
+        told |= {"keys": keys, "tags": sorted(self.tags)}
+        return json.dumps({"receipt": asdict(self.receipt), **told})
 
     @staticmethod
     def from_text(text: str) -> "Noted | None":
@@ -53,9 +56,10 @@ class Noted:
             return None
         counts = Counts(**told["receipt"].pop("counts"))
         receipt = TableReceipt(counts=counts, **told["receipt"])
+        waiting, tags = told.get("waiting", {}), frozenset(told.get("tags", ()))
         noted = told.get("keys")
-        keys = None if noted is None else {identity(scope, of): at for scope, of, at in noted}
-        return Noted(receipt, frozenset(told["kinds"]), told.get("waiting", {}), keys)
+        keys = None if noted is None else {identity(table, of): at for table, of, at in noted}
+        return Noted(receipt, frozenset(told["kinds"]), waiting, keys, tags)
 
 
 def of_run(spark: SparkSession, history: str, run: int) -> Noted | None:
@@ -77,7 +81,8 @@ def last(spark: SparkSession, lake: SourceLake, cut: TableCut) -> Noted:
     if noted is not None:
         return noted
     receipt = TableReceipt(cut.table, cut.topic, totals(delta.read(spark, history)))
-    return Noted(receipt, changes.kinds(delta.read(spark, lake.changes(cut.table))))
+    every = delta.read(spark, lake.changes(cut.table))
+    return Noted(receipt, changes.kinds(every), tags=servers.tags(every))
 
 
 def totals(versions: DataFrame) -> Counts:

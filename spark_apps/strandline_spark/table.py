@@ -133,7 +133,8 @@ class TableRun(Part):
         before = self._before() if applied >= 0 else None
         known = self._deliveries(self._every(batch, applied), batch, sweeps, before)
         waited = {} if before is None else before.waiting
-        context = self._context(known, batch.tally, waited)
+        tags = batch.tally.tags | (frozenset() if before is None else before.tags)
+        context = replace(self._context(known, batch.tally, waited), several=len(tags) > 1)
         if before is None:
             keys = None
             derived = derive(known.rows, context, moves=known.moves is not None)
@@ -149,7 +150,8 @@ class TableRun(Part):
                 rekeyed.check(identities, self._after(derived, keys))
             counts = self._counts(receipt.counts, batch.tally, derived, known.fences)
             receipt = replace(receipt, counts=counts, changed=True, regress=derived.regress)
-            note = Noted(receipt, known.kinds, still_out(waited, derived.waiting), identities)
+            waiting = still_out(waited, derived.waiting)
+            note = Noted(receipt, known.kinds, waiting, identities, tags)
             receipt = self._written(note, derived, keys, before)
         finally:
             derived.release()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import groupby
 
-from strandline import connectors, inference, naming, notification, schema_history, widening
+from strandline import connectors, inference, naming, notification, schema_history, scope, widening
 from strandline.change import Change, Control, Fence, Op, Quarantined
 from strandline.connectors import Connector
 from strandline.errors import Terminal
@@ -19,6 +19,7 @@ from strandline.interpreter.distinct import Distinct, distinct
 from strandline.interpreter.fold import Shape, fold
 from strandline.interpreter.in_flight import by_own_position
 from strandline.interpreter.link import Habits, Linked, link
+from strandline.interpreter.servers import mixed
 from strandline.lineage import held
 from strandline.notification import Snapshot
 from strandline.receipt import Counts
@@ -185,7 +186,7 @@ def _kin(outcomes: Iterable[Outcome]) -> Kin:
     for outcome in outcomes:
         if isinstance(outcome, Decoded):
             if outcome.change.scope is not None:
-                scopes.add(outcome.change.scope)
+                scopes.add(scope.table(outcome.change.scope))
             for name, of in outcome.columns.items() if outcome.described else ():
                 declared.setdefault(name, {})[of] = None
     types = {name: widening.written_alike(of) for name, of in declared.items()}
@@ -264,12 +265,12 @@ def _folded(
         shares=connector is not None and connector.shares,
         shifts=habits.shifts,
     )
-    regress = lineage.regress(found.changes)
-    if regress is not None and rules.hold_regress:
-        raise held(regress)
     tasks = connector is not None and connector.several_tasks
     snapshots = notification.trusted(told.snapshots, several_tasks=tasks)
     linked = link(found, snapshots if rules.sweep else (), habits)
+    regress = mixed(found.changes, linked.lives) or lineage.regress(found.changes)
+    if regress is not None and rules.hold_regress:
+        raise held(regress)
     rekeyed.check(changes, (life for stays in linked.lives.values() for life in stays))
     shape = _shape(columns, rules)
     versions = fold(linked, shape, recorded_at)

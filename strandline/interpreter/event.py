@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from strandline import scope
 from strandline.change import Op, Time
 from strandline.connectors import Connector
 from strandline.connectors.connector import text
@@ -83,7 +84,15 @@ class Event:
 
     @property
     def scope(self) -> str | None:
+        """The table by the name that the source has for it."""
         return None if self.connector is None else self.connector.scope(self.source)
+
+    def scope_in(self, epoch: int, *, marked: bool = False) -> str | None:
+        """The table of its server, in a lineage of the log; see `strandline.scope`."""
+        table = self.scope
+        if table is None:
+            return None
+        return scope.of(epoch, self.connector_name, table, marked=marked)
 
     @property
     def connector_name(self) -> str | None:

@@ -6,6 +6,7 @@ which no read came has no position: no sweep (§9, A7).
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from strandline import scope
 from strandline.change import Change, Fence
 from strandline.notification import Snapshot
 from strandline.position import before_phase, major_of
@@ -19,12 +20,17 @@ def sweeps(reads: Iterable[Change], snapshots: Sequence[Snapshot]) -> Iterator[F
     reads = [read for read in reads if read.emitted is not None]
     for snapshot in snapshots:
         own = [read for read in reads if _is_of(read, snapshot)]
-        for scope in sorted({read.scope or "" for read in own}):
+        for table in sorted({_table(read) for read in own}):
             first = min(
-                (read for read in own if (read.scope or "") == scope),
+                (read for read in own if _table(read) == table),
                 key=lambda read: (major_of(read.seq), read.at.offset, read.at.partition),
             )
             yield Fence(first.at, before_phase(first.seq), first.time, first.scope, sweep=True)
+
+
+def _table(read: Change) -> str:
+    """Of a server, in whatever epoch: one snapshot may see an epoch begin."""
+    return "" if read.scope is None else scope.known(read.scope)
 
 
 def _is_of(read: Change, snapshot: Snapshot) -> bool:

@@ -1,0 +1,76 @@
+"""Scopes: which physical table a record is of, as text: `epoch/server/mark/db.schema.table`.
+
+One topic may carry several tables, of several servers too. A truncate has no key, so its scope says
+whose rows it ends. The server is what the connector calls it (`source.name`, its topic prefix). It
+tells tables apart only where keys do, too: a row whose key names its physical table (the router's
+field) has the mark. Else two servers may be one that took another's place, which nobody can know
+unless an epoch says so: see `mixed`.
+"""
+
+_PARTS = 4
+_SEPARATOR = "/"
+MARK = "+"
+
+
+def of(epoch: int, server: str | None, table: str, *, marked: bool = False) -> str:
+    """The scope of a record. `marked`: its key names its physical table."""
+    return _SEPARATOR.join((f"{epoch:04x}", server or "", MARK if marked else "", table))
+
+
+def table(scope: str) -> str:
+    """The table's name, as the source has it."""
+    return _parts(scope)[3]
+
+
+def epoch(scope: str) -> str:
+    """The lineage of the log."""
+    return _parts(scope)[0]
+
+
+def has_server(scope: str) -> bool:
+    """Whether anybody says whose it is."""
+    return bool(_parts(scope)[1])
+
+
+def known(scope: str) -> str:
+    """All but the epoch."""
+    return _SEPARATOR.join(_parts(scope)[1:])
+
+
+def concerns(fence: str, row: str) -> bool:
+    """Whether a fence is of the row's table."""
+    of_fence, of_row = _parts(fence), _parts(row)
+    apart = of_row[2] == MARK and _apart(of_fence, of_row)
+    return of_fence[3] == of_row[3] and not apart
+
+
+def strangers(one: str | None, other: str | None) -> bool:
+    """Whether two records are of two servers in one epoch: their positions do not compare."""
+    if one is None or other is None:
+        return False
+    return _parts(one)[0] == _parts(other)[0] and _apart(_parts(one), _parts(other))
+
+
+def mixed(partition: int, offset: int, own: str, before: str) -> str:
+    """What is to be said of the first record that changes what another server has sent.
+
+    `own` and `before` are the scopes of the two.
+    """
+    servers = (_parts(each)[1] for each in (own, before))
+    return (
+        f"the record at offset {offset} of partition {partition} is of the server "
+        "'{}', and the row that it changes was sent by '{}': ".format(*servers)
+        + "positions in the logs of two servers do not compare. Give each server topics of its "
+        "own, or keys that name the table (ByLogicalTableRouter); if one took the other's place, "
+        "declare an epoch since that record's time in Kafka, with the DAG epoch__SOURCE or an "
+        "[[epoch]] in the source file"
+    )
+
+
+def _apart(one: list[str], other: list[str]) -> bool:
+    return len({one[1], other[1]} - {""}) > 1
+
+
+def _parts(scope: str) -> list[str]:
+    """Epoch, server, mark, table."""
+    return scope.split(_SEPARATOR, _PARTS - 1)
