@@ -53,7 +53,7 @@ class Change:
     whole table's snapshot. `in_flight`: of a transaction that may have been open when a snapshot
     was taken. `ordinal` tells changes of one identity apart, where deliveries have one.
     `connector_run` changes whenever the connector starts. `connector_name` is the logical one
-    (topic prefix).
+    (topic prefix). `stored` is Kafka's time in milliseconds.
     """
 
     at: Coordinates
@@ -79,6 +79,7 @@ class Change:
     ordinal: str | None = None
     connector_run: str | None = None
     connector_name: str | None = None
+    stored: int = 0
 
 
 @dataclass(frozen=True, slots=True)

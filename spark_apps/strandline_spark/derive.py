@@ -173,7 +173,7 @@ _SHARED = (
     "_topic", "_partition", "_offset",
 )  # fmt: skip
 # What only telling deliveries apart takes.
-_DELIVERY = ("_identity", "_ordinal", "_in_flight")
+_DELIVERY = ("_identity", "_ordinal", "_in_flight", "_stored")
 # What a change brings along that a base row does not have.
 _CHANGE_COLUMNS = {
     "_link": "string",

@@ -78,12 +78,15 @@ def numbered(deliveries: DataFrame, refused: DataFrame | None) -> DataFrame:
         told = told.where(F.col("_op") != REFUSED)
     # A lone tombstone is its own first delivery: it has no identity but its coordinates.
     own = F.when(tombstone, F.struct("_partition", "_offset"))
-    same = of_key("_identity", own).orderBy(*EARLIEST)
+    same = of_key("_identity", own).orderBy("_since", *EARLIEST)
+    every = same.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     streamed = F.col("_op").isin(*STREAMED) & ~F.col("_in_flight")
     before = raw().rowsBetween(Window.unboundedPreceding, -1)
     high = F.max(F.when(streamed, major(F.col("_seq")))).over(before)
     beside = {
         "_goes_back": F.coalesce(streamed & (major(F.col("_seq")) < high), F.lit(False)),
+        # Offsets of two partitions do not compare, and inside one clocks may run back.
+        "_since": F.max("_stored").over(raw().rowsBetween(Window.unboundedPreceding, 0)),
         "_followed": F.coalesce(F.lead(tombstone).over(raw()), F.lit(False)),
         "_preceded": F.coalesce(F.lag(tombstone).over(raw()), F.lit(False)),
     }
@@ -95,6 +98,7 @@ def numbered(deliveries: DataFrame, refused: DataFrame | None) -> DataFrame:
             {
                 "_delivery": F.row_number().over(same),
                 "_followed": F.first("_followed").over(same),
+                "_followed_again": F.last("_followed").over(every),
                 "_preceded": F.first("_preceded").over(same),
             }
         )
@@ -106,19 +110,21 @@ def first_deliveries(deliveries: DataFrame) -> DataFrame:
     """Of numbered deliveries the first, and all lone tombstones.
 
     `_repeated`: one that came before, as its neighbour did, with a tombstone (ordering-notes §9,
-    A9). It adds nothing but a number to the duplicates.
+    A9). It adds nothing but a number to the duplicates. What is sent again behind it has one before
+    it; but it is of the record before it, if that has a tombstone whenever it is sent again.
     """
     again = F.col("_delivery") > 1
     before = F.lag(again & F.col("_followed")).over(raw())
     after = F.lead(again & F.col("_preceded")).over(raw())
     nowhere = F.lit(False)
+    own = F.coalesce(F.lag("_followed_again").over(raw()), nowhere)
     repeated = (F.col("_op") == Op.TOMBSTONE.value) & (
-        F.coalesce(before, nowhere) | F.coalesce(after, nowhere)
+        F.coalesce(before, nowhere) | (F.coalesce(after, nowhere) & ~own)
     )
     return (
         deliveries.withColumn("_repeated", repeated)
         .where(F.col("_delivery") == 1)
-        .drop("_delivery", "_followed", "_preceded")
+        .drop("_delivery", "_since", "_followed", "_followed_again", "_preceded")
     )
 
 
@@ -136,7 +142,7 @@ def distinct_fences(deliveries: DataFrame) -> DataFrame:
     fences = deliveries.where(F.col("_kind") == "fence")
     first = F.min_by(
         F.struct("_time", F.col("_run").alias("_first_run"), "_partition", "_offset"),
-        F.struct("_clock", *EARLIEST),
+        F.struct("_stored", *EARLIEST),
     )
     sweep = (F.col("_op") != Op.TRUNCATE.value).alias("_sweep")
     found = fences.groupBy("_seq", "_scope", sweep).agg(

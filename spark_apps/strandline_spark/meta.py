@@ -86,6 +86,7 @@ class Meta:
             F.when(read & is_of_snapshot(), whole(F.col("v.ts_ms"))).alias("_emitted"),
             F.when(read & is_of_snapshot(), known(source["name"])).alias("_connector_name"),
             self._clock().alias("_clock"),
+            F.unix_millis("timestamp").alias("_stored"),
             (F.lit(None).cast("string") if self.flat else self._ordinal()).alias("_ordinal"),
             header(RUN_ID).alias("_connector_run"),
             in_flight.alias("_in_flight"),
@@ -114,11 +115,10 @@ class Meta:
         return F.coalesce(found & F.col("_op").isin(*STREAMED), F.lit(False))
 
     def _clock(self) -> Column:
-        """Kafka's time of a truncate, the envelope's of a change that may turn out in flight."""
-        stored = F.when(F.col("_op") == Op.TRUNCATE.value, F.unix_millis("timestamp"))
+        """The envelope's time of a change that may turn out in flight."""
         if self.connector.in_flight(F.col("v.source")) is None:
-            return stored
-        return stored.when(F.col("_op").isin(*STREAMED), whole(F.col("v.ts_ms")))
+            return F.lit(None).cast("bigint")
+        return F.when(F.col("_op").isin(*STREAMED), whole(F.col("v.ts_ms")))
 
     def _ordinal(self) -> Column:
         return self.connector.ordinal(F.col("v.source"), F.col("v.transaction"))

@@ -181,7 +181,7 @@ def _taken_back(spark: SparkSession, manifest: Manifest, cut: TableCut, of: int)
         ),
         changes.kinds(before.changes),
         earlier.waiting if earlier else {},
-        servers.tags(before.changes),
+        tags=servers.tags(before.changes),
     )
     back = replace(back, receipt=replace(back.receipt, orphaned_moves=back.orphans))
     swap.stores(before, lake, cut.table, manifest.number, back.text())

@@ -216,6 +216,7 @@ class Decoder:
             ordinal=event.ordinal(transaction if isinstance(transaction, dict) else {}),
             connector_run=_text(record.header(RUN_ID)),
             connector_name=event.connector_name,
+            stored=record.timestamp,
         )
         return Decoded(change, types, shown, event.connector, document.schema is not None)
 
@@ -329,6 +330,7 @@ class Decoder:
             position=None,
             identity=(),
             time=self._nameless.time(record),
+            stored=record.timestamp,
             moved_to=_other(record, NEW_KEY, key, key_types, self._nameless),
         )
         return Decoded(change, {})

@@ -78,12 +78,14 @@ class _Delivery:
 
     change: Change
     identity: tuple[object, ...]
+    stored: int  # Kafka's time of it, or of a later one before it
     preceded: bool = False  # by a tombstone
     followed: bool = False  # by a tombstone
 
     @property
-    def order(self) -> tuple[int, int]:
-        return (self.change.at.offset, self.change.at.partition)
+    def order(self) -> tuple[int, int, int]:
+        """Of deliveries: offsets of two partitions do not compare, and clocks may run back."""
+        return (self.stored, self.change.at.offset, self.change.at.partition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ class _Rows:
         self._nth = nth
         self._reads = reads
         self._first: dict[tuple[object, ...], _Delivery] = {}
+        self._last: dict[tuple[object, ...], _Delivery] = {}
         self._lone: list[_Lone] = []
 
     def read(self, records: Sequence[Change | Quarantined]) -> None:
@@ -111,11 +114,13 @@ class _Rows:
         before: _Delivery | None = None
         waiting: Change | None = None
         ended = behind = False
+        stored = -1  # as of a record without a time
         places = _Places(self._reads)
         for record in records:
             if isinstance(record, Quarantined):
                 ended = True
                 continue
+            stored = max(stored, record.stored)
             if record.op is Op.TOMBSTONE:
                 self.absorbed += ended
                 self.count += not ended
@@ -126,7 +131,7 @@ class _Rows:
                 ended = behind = True
                 continue
             self.count += 1
-            delivery = self._delivery(places.change(record))
+            delivery = self._delivery(places.change(record), stored)
             delivery.preceded = behind
             if waiting is not None:
                 self._lone.append(_Lone(waiting, before, delivery))
@@ -134,12 +139,13 @@ class _Rows:
         if waiting is not None:
             self._lone.append(_Lone(waiting, before, None))
 
-    def _delivery(self, change: Change) -> _Delivery:
+    def _delivery(self, change: Change, stored: int) -> _Delivery:
         identity = (change.key, *change.identity, self._nth.get(change.at, 1))
-        delivery = _Delivery(change, identity)
-        first = self._first.get(identity)
-        if first is None or delivery.order < first.order:
-            self._first[identity] = delivery
+        delivery = _Delivery(change, identity, stored)
+        first = self._first.setdefault(identity, delivery)
+        last = self._last.setdefault(identity, delivery)
+        self._first[identity] = min(first, delivery, key=lambda each: each.order)
+        self._last[identity] = max(last, delivery, key=lambda each: each.order)
         return delivery
 
     def kept(self) -> list[Change]:
@@ -148,8 +154,15 @@ class _Rows:
         return [*(first.change for first in self._first.values()), *lone]
 
     def _again(self, lone: _Lone) -> bool:
-        """A lone tombstone came before if its neighbour did, with a tombstone (§9, A9)."""
-        return self._repeats(lone.before, "followed") or self._repeats(lone.after, "preceded")
+        """A lone tombstone came before if its neighbour did, with a tombstone (§9, A9).
+
+        What is sent again behind it has one before it; but it is of the record before it, if that
+        has a tombstone whenever it is sent again.
+        """
+        if self._repeats(lone.before, "followed"):
+            return True
+        own = lone.before is not None and self._last[lone.before.identity].followed
+        return not own and self._repeats(lone.after, "preceded")
 
     def _repeats(self, delivery: _Delivery | None, side: str) -> bool:
         if delivery is None:
