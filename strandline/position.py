@@ -3,8 +3,9 @@
 `_seq = epoch · major · tie`, all of fixed width: 4 hexadecimal digits of epoch (the log's lineage),
 the digits of the connector's major position, 16 hexadecimal digits of tie: phase, Kafka offset,
 partition. The major position alone orders changes; inside one major position the offset does, since
-Kafka keeps the order of first deliveries (ordering-notes §1). Text, not binary: Delta keeps min/max
-of text, and people can read it.
+Kafka keeps the order of first deliveries (ordering-notes §1). Records without a key are spread over
+partitions: where they have a number inside their transaction it stands for the offset. Text, not
+binary: Delta keeps min/max of text, and people can read it.
 """
 
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ _PARTITION_DIGITS = 4
 _PLACE_DIGITS = _OFFSET_DIGITS + _PARTITION_DIGITS
 _TIE_DIGITS = 1 + _PLACE_DIGITS
 _EPOCH_DIGITS = 4
+MOST_ORDINAL = 13  # decimal digits that have room in those of an offset
+NO_PARTITION = "f" * _PARTITION_DIGITS
 LAST_EPOCH = 16**_EPOCH_DIGITS - 1
 
 
@@ -71,6 +74,20 @@ def fence_seq(major: str, *, epoch: int = 0) -> str:
     Its own offset says nothing, a truncate has no key and lands in any partition.
     """
     return f"{_epoch(epoch)}{major}{0:0{_TIE_DIGITS}x}"
+
+
+def numbered(position: str, ordinal: str | None) -> str:
+    """The same position with a number inside its transaction for the offset; as it is without."""
+    if ordinal is None or not (ordinal.isascii() and ordinal.isdigit()):
+        return position
+    if len(ordinal) > MOST_ORDINAL:
+        return position
+    return f"{position[:-_PLACE_DIGITS]}{int(ordinal):0{_OFFSET_DIGITS}x}{NO_PARTITION}"
+
+
+def lane(position: str) -> str:
+    """What its tie compares in: a partition, or numbers inside transactions."""
+    return position[-_PARTITION_DIGITS:]
 
 
 def major_of(position: str) -> str:

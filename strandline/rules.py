@@ -55,7 +55,7 @@ class TableRules:
     without schema, as (name, type) in the words of `column_type`. `flattened`: None lets each
     record show whether ExtractNewRecordState made it. `sweep`: whether a completed snapshot closes
     the rows that it did not read. `hold_regress`: whether positions that go back, as where a log
-    begins anew, stop the table until an epoch is declared.
+    begins anew, or that do not compare, stop the table until somebody decides.
     """
 
     key: tuple[str, ...] = ()

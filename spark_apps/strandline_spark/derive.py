@@ -15,6 +15,7 @@ from strandline_spark.distinct import first_deliveries, numbered
 from strandline_spark.fences import fenced
 from strandline_spark.fold import Columns, fold
 from strandline_spark.link import BASE, is_image, lives, moved, not_stale, unmoved
+from strandline_spark.unordered import unordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Context:
     `refused` the keys and coordinates of its records in quarantine, None where there are none;
     `in_flight`: whether some of its changes may have been open at a snapshot. `expected`: pairs of
     keys that halves of moves were waited for. `several`: whether the table's changes are of several
-    servers, or of several epochs.
+    servers, or of several epochs. `keyless`: whether the table's records have no keys.
     """
 
     run: int
@@ -39,6 +40,7 @@ class Context:
     in_flight: bool = False
     expected: Collection[str] = ()
     several: bool = False
+    keyless: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,8 @@ def derive(
         fresh, unseen = turned.where(~F.col("_unseen")), turned.where("_unseen")
         fresh = fresh.drop("_unseen")
     regress = None if seen["regress"] is None else lineage.told(**seen["regress"].asDict())
+    if context.keyless:
+        regress = unordered(first) or regress
     if context.several:
         regress = servers.mixed(rows, fresh) or regress
     living = lives(fresh)

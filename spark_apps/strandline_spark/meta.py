@@ -10,7 +10,7 @@ from strandline.change import Op
 from strandline.interpreter.decode import ROUTED, RUN_ID
 from strandline.interpreter.event import EARLIEST, TOLERANCE
 from strandline.placeholder import spellings
-from strandline.position import Phase
+from strandline.position import MOST_ORDINAL, NO_PARTITION, Phase
 from strandline.rules import TableRules
 from strandline.types import Kind, Wire
 from strandline.version import TimeQuality
@@ -55,7 +55,7 @@ class Meta:
             last = read & is_of_snapshot()
         truncate = op == Op.TRUNCATE.value
         phase = F.when(last, Phase.READ.value).otherwise(Phase.ROW.value)
-        row_tie = F.concat(phase, place(F.col("offset"), F.col("partition")))
+        row_tie = F.concat(phase, self._place())
         tie = F.when(truncate, "0" * 16).otherwise(row_tie)
         seq = F.concat(epoch(self.rules), F.col("_major"), tie)
         best, raw, quality = self._time()
@@ -100,6 +100,16 @@ class Meta:
             F.lit(self.run).cast("int").alias("_run"),
             kind.otherwise("row").alias("_kind"),
         ]
+
+    def _place(self) -> Column:
+        """The record's place in Kafka; of one without a key its number inside its transaction."""
+        own = place(F.col("offset"), F.col("partition"))
+        if self.flat or not self.rules.key:
+            return own
+        ordinal = self._ordinal()
+        fits = F.col("key").isNull() & ordinal.rlike(rf"^[0-9]{{1,{MOST_ORDINAL}}}$")
+        number = F.lower(F.lpad(F.hex(ordinal.try_cast("bigint")), 11, "0"))
+        return F.when(fits, F.concat(number, F.lit(NO_PARTITION))).otherwise(own)
 
     def _scope(self) -> Column:
         source, routed = F.col("v.source"), F.lit(False)

@@ -253,6 +253,7 @@ class TableRun(Part):
             everything=known.rows,
             refused=self._refused() if self.refused or tally.quarantined else None,
             in_flight=known.flying,
+            keyless=bool(self.cut.rules.key),
             expected=waited,
         )
 

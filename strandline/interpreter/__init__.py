@@ -20,6 +20,7 @@ from strandline.interpreter.fold import Shape, fold
 from strandline.interpreter.in_flight import by_own_position
 from strandline.interpreter.link import Habits, Linked, link
 from strandline.interpreter.servers import mixed
+from strandline.interpreter.unordered import unordered
 from strandline.lineage import held
 from strandline.notification import Snapshot
 from strandline.receipt import Counts
@@ -62,7 +63,7 @@ class TableHistory:
     """What the records of one topic came to. `columns` are the business columns in their order.
 
     `error`: why the table stopped, and what to do; it has no versions, counts and stages then.
-    `regress`: where positions went back, and were taken as they are.
+    `regress`: where positions went back, or do not compare, and were taken as they are.
     """
 
     topic: str
@@ -268,7 +269,11 @@ def _folded(
     tasks = connector is not None and connector.several_tasks
     snapshots = notification.trusted(told.snapshots, several_tasks=tasks)
     linked = link(found, snapshots if rules.sweep else (), habits)
-    regress = mixed(found.changes, linked.lives) or lineage.regress(found.changes)
+    regress = (
+        mixed(found.changes, linked.lives)
+        or (unordered(found.changes) if rules.key else None)
+        or lineage.regress(found.changes)
+    )
     if regress is not None and rules.hold_regress:
         raise held(regress)
     rekeyed.check(changes, (life for stays in linked.lives.values() for life in stays))

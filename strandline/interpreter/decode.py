@@ -19,7 +19,7 @@ from strandline.image import Image
 from strandline.interpreter.cells import NO_ROW, content, is_placeholder, key_of, shown_types, typed
 from strandline.interpreter.event import Event
 from strandline.placeholder import spellings
-from strandline.position import fence_seq, seq
+from strandline.position import fence_seq, numbered, seq
 from strandline.record import Record
 from strandline.rules import TableRules
 from strandline.schema_history import Definition, SchemaHistory
@@ -184,11 +184,13 @@ class Decoder:
         moved_from = _other(record, OLD_KEY, key, key_types, event) if op is Op.CREATE else None
         compared = self._compared(old, key) if before else None
         transaction = envelope.get("transaction")
+        ordinal = event.ordinal(transaction if isinstance(transaction, dict) else {})
+        placed = seq(position.major, record.at, phase=event.phase(op), epoch=epoch)
         change = Change(
             at=record.at,
             op=op,
             key=key,
-            seq=seq(position.major, record.at, phase=event.phase(op), epoch=epoch),
+            seq=placed if record.key is not None else numbered(placed, ordinal),
             position=position,
             identity=(
                 epoch,
@@ -213,7 +215,7 @@ class Decoder:
             emitted=integer(envelope.get("ts_ms")),
             whole=op is Op.READ and event.whole,
             in_flight=event.in_flight and op is not Op.READ,
-            ordinal=event.ordinal(transaction if isinstance(transaction, dict) else {}),
+            ordinal=ordinal,
             connector_run=_text(record.header(RUN_ID)),
             connector_name=event.connector_name,
             stored=record.timestamp,
