@@ -51,11 +51,11 @@ class Snapshot:
     tables: frozenset[str] | None = None
     doubtful: bool = False
 
-    def has(self, scope: str | None) -> bool:
+    def has(self, table: str | None) -> bool:
         """Whether it has read that table; its name may lack what every table has before it."""
         if self.tables is None:
             return True
-        whole = scope or ""
+        whole = table or ""
         names = {whole, whole.partition(".")[2], whole.partition(".")[2].partition(".")[2]}
         return not self.tables.isdisjoint(names)
 

@@ -16,9 +16,9 @@ from strandline.position import before_phase, is_placed, major_of
 Identity = tuple[str, tuple[str, ...]]
 
 
-def identity(scope: str | None, columns: Iterable[str]) -> Identity:
-    """What rows of a physical table are told apart by."""
-    return scope or "", tuple(columns)
+def identity(table: str | None, columns: Iterable[str]) -> Identity:
+    """What rows of a physical table are told apart by; `table` is a scope without its epoch."""
+    return table or "", tuple(columns)
 
 
 def place(seq: str) -> str:

@@ -87,7 +87,7 @@ def _is_of(snapshot: Snapshot) -> Column:
 
 def _has(tables: Collection[str]) -> Column:
     """The twin of `Snapshot.has`."""
-    whole = F.col("_scope")
+    whole = servers.table(F.col("_scope"))
     schema = _behind_dot(whole)
     named = any_of(n.isin(*sorted(tables)) for n in (whole, schema, _behind_dot(schema)))
     return F.coalesce(named, F.lit(False))

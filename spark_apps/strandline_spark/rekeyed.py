@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from strandline import rekeyed
 from strandline.rekeyed import Identity
+from strandline_spark import servers
 from strandline_spark.distinct import before_phase, is_placed
 
 ASKED = ("_key", "_scope", "_is_current", "_seq_seen")  # of a version
@@ -40,9 +41,10 @@ def check(keys: Mapping[Identity, str], versions: DataFrame) -> None:
 
 def _by_identity(rows: DataFrame, place: Column) -> dict[Identity, str]:
     columns = F.json_object_keys("_key").alias("columns")
-    found = rows.groupBy(F.col("_scope").alias("scope"), columns).agg(place.alias("place"))
+    table = servers.known(F.col("_scope")).alias("table")
+    found = rows.groupBy(table, columns).agg(place.alias("place"))
     return {
-        rekeyed.identity(row["scope"], row["columns"]): row["place"]
+        rekeyed.identity(row["table"], row["columns"]): row["place"]
         for row in found.toLocalIterator()
     }
 

@@ -22,6 +22,11 @@ def known(of: Column) -> Column:
     return of.substr(F.lit(_EPOCH + 1), F.length(of))
 
 
+def table(of: Column) -> Column:
+    """The table's name, as the source has it."""
+    return _parts(of)[3]
+
+
 def concerns(fence: Column, row: Column) -> Column:
     """Whether a fence is of the row's table."""
     of_fence, of_row = _parts(fence), _parts(row)

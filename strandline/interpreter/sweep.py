@@ -36,7 +36,7 @@ def _table(read: Change) -> str:
 def _is_of(read: Change, snapshot: Snapshot) -> bool:
     names = {read.connector_name, snapshot.connector} - {None}
     timely = snapshot.started <= (read.emitted or 0) <= snapshot.completed
-    return len(names) < 2 and timely and snapshot.has(read.scope)
+    return len(names) < 2 and timely and snapshot.has(read.scope and scope.table(read.scope))
 
 
 def spared(changes: Iterable[Change]) -> frozenset[str]:
