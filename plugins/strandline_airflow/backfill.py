@@ -46,12 +46,9 @@ PARAMS = {
     "end_offset": _offset("End offset", "The first offset that is not wanted; none: to the end."),
     "since": orders.moment("Since", "Only records with this Kafka time or later."),
     "until": orders.moment("Until", "Only records with an earlier Kafka time."),
-    "connection": Param(
-        "",
-        type="string",
-        title="Connection",
-        description="The Airflow connection of another cluster that has the topics; none: the "
-        "source's own.",
+    "connection": orders.text(
+        "Connection",
+        "The Airflow connection of another cluster that has the topics; none: the source's own.",
     ),
     "dry_run": orders.dry_run(),
 }
@@ -71,7 +68,7 @@ def dag(source: Source, path: Path) -> DAG:
             register(source, planned)
             return [[asdict(segment)] for segment in planned]
 
-        landed = steps.land(source, connection="{{ params.connection }}").expand(group=plan())
+        landed = steps.land(source, connection="{{ params.connection or '' }}").expand(group=plan())
         [landed, steps.collect(source, landed)] >> _report()
     return made
 

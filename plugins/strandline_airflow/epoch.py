@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import DAG, Param, task
+from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowSkipException
 
 from strandline.errors import SpecError
@@ -29,7 +29,7 @@ PARAMS = {
         "Records with this Kafka time or later are of the new lineage: a moment after the last "
         "record of the old one, and before the first of the new one.",
     ),
-    "note": Param("", type="string", title="Note", description="Why; it is kept beside the epoch."),
+    "note": orders.text("Note", "Why; it is kept beside the epoch."),
     "dry_run": orders.dry_run(),
 }
 
@@ -71,7 +71,7 @@ def run(source: Source, params: dict[str, Any], run_after: datetime) -> int | No
     if params["dry_run"]:
         log.info("Dry run: nothing was changed. Trigger it without `dry_run` to do this.")
         return None
-    news = epochs.declare(epoch, run_after.isoformat(), params["note"])
+    news = epochs.declare(epoch, run_after.isoformat(), params["note"] or "")
     log.info("Epoch %d %s", epoch.number, "is declared" if news else "was declared before")
     return epoch.number
 

@@ -100,6 +100,14 @@ def tables(description: str) -> Param:
     )
 
 
+def text(title: str, description: str) -> Param:
+    """The form's field for a text which may be left empty.
+
+    It may be null besides: Airflow's form cannot be sent while one that may not is empty.
+    """
+    return Param("", type=["null", "string"], title=title, description=description)
+
+
 def moment(title: str, description: str) -> Param:
     """The form's field for a moment, which may be left empty."""
     return Param(

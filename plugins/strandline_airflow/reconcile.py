@@ -26,31 +26,25 @@ _PARAMS = {
     "table": Param(
         "", type="string", title="Table", description="The table, as the page shows its name."
     ),
-    "snapshot": Param(
-        "",
-        type="string",
-        title="Snapshot",
-        description="The source's rows: a file or folder that Spark can read, ending in .csv (with "
+    "snapshot": orders.text(
+        "Snapshot",
+        "The source's rows: a file or folder that Spark can read, ending in .csv (with "
         "a header), .parquet, .jsonl or .ndjson. Or leave it empty, and ask the database:",
     ),
-    "connection": Param(
-        "",
-        type="string",
-        title="Connection",
-        description="An Airflow connection to the source's database, in place of a snapshot.",
+    "connection": orders.text(
+        "Connection",
+        "An Airflow connection to the source's database, in place of a snapshot.",
     ),
-    "query": Param(
-        "",
-        type="string",
-        title="Query",
-        description="What to ask it for: SELECT with the table's key, and the columns to compare.",
+    "query": orders.text(
+        "Query",
+        "What to ask it for: SELECT with the table's key, and the columns to compare.",
     ),
     "as_of": orders.moment(
         "As of",
         "When the rows were read from the source, by its clock. With a connection: when the query "
         "was sent, unless it says otherwise.",
     ),
-    "null": Param("", type="string", title="NULL", description="How a CSV file writes NULL."),
+    "null": orders.text("NULL", "How a CSV file writes NULL."),
     "correct": Param(
         False,
         type="boolean",
@@ -135,7 +129,7 @@ def _compared_with(params: Mapping[str, Any], run_after: datetime) -> tuple[Reco
     if kind is None:
         raise SpecError(f"'snapshot' must end in one of {', '.join(FORMATS)}")
     return (
-        Reconciliation(params["snapshot"], kind, as_of, params["null"], params["correct"]),
+        Reconciliation(params["snapshot"], kind, as_of, params["null"] or "", params["correct"]),
         f"{params['snapshot']} ({kind})",
     )
 

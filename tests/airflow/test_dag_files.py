@@ -175,6 +175,19 @@ def test_every_field_of_a_form_has_a_description_and_a_default_that_is_right():
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_form_demands_the_table_alone_and_lets_every_other_text_be_left_empty():
+    """Airflow's form cannot be sent while a text is empty whose type has no null."""
+    dags = bag().dags
+    fields = ((dag_id, name) for dag_id in TRIGGERED for name in dags[dag_id].params)
+    demanded = {
+        (dag_id, name)
+        for dag_id, name in fields
+        if dags[dag_id].params.get_param(name).schema["type"] == "string"
+    }
+    assert demanded == {("erase__shop", "table"), ("reconcile__shop", "table")}
+
+
+@pytest.mark.usefixtures("folder")
 def test_every_form_is_a_dry_run_until_somebody_unticks_it():
     dags = bag().dags
     assert {dags[dag_id].params["dry_run"] for dag_id in TRIGGERED} == {True}

@@ -39,6 +39,11 @@ def test_a_snapshot_that_is_there_is_compared(order, snapshot):
         assert order(snapshot=str(written)).options["snapshot"] == str(written)
 
 
+def test_a_text_that_was_emptied_is_as_one_that_nobody_wrote(order, snapshot):
+    emptied = order(snapshot=str(snapshot), connection=None, query=None, null=None)
+    assert emptied == order(snapshot=str(snapshot))
+
+
 @pytest.mark.parametrize("scheme", ["", "file:", "file://"])
 def test_a_snapshot_that_is_not_there_is_refused_by_the_plan(order, tmp_path, scheme):
     with pytest.raises(SpecError, match=r"'snapshot': there is nothing at .*/nowhere\.csv"):

@@ -65,7 +65,7 @@ def test_a_backfill_that_lands_is_a_success_and_a_dry_run_is_one_too(trigger):
         "success",
         {"plan": "skipped", "land": "skipped", "collect": "success", "report": "success"},
     )
-    state, tasks = trigger("backfill", topics=[TOPIC], dry_run=False)
+    state, tasks = trigger("backfill", topics=[TOPIC], connection=None, dry_run=False)
     assert state == "success"
     assert set(tasks.values()) == {"success"}
 
@@ -131,6 +131,10 @@ def test_an_epoch_that_is_yet_to_begin_is_refused_and_the_right_one_can_be_decla
         declare(source, since=(today + timedelta(days=365)).isoformat())
     assert Epochs(source).all() == ()
     assert declare(source, since=(today - timedelta(hours=1)).isoformat()) == 1
+
+
+def test_an_epoch_needs_no_note(source):
+    assert declare(source, since="2026-11-01T00:00:00Z", note=None) == 1
 
 
 def test_a_field_that_is_misspelt_fails_the_run_before_anything_is_declared(
