@@ -60,6 +60,11 @@ class NotifierSpec:
     arguments: Mapping[str, Any]
 
 
+def _less(prefix: str, topic: str) -> str:
+    """A topic without the connector's prefix."""
+    return topic.removeprefix(f"{prefix}.")
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """One database as Strandline sees it.
@@ -97,10 +102,8 @@ class Source:
 
     def table_name(self, topic: str) -> str:
         """The table that a topic feeds: its configured name, else the topic less the prefix."""
-        for table in self.tables:
-            if table.topic == topic:
-                return table.name
-        return topic.removeprefix(f"{self.topic_prefix}.")
+        own = next((table.name for table in self.tables if table.topic == topic), None)
+        return own or _less(self.topic_prefix, topic)
 
     def is_control(self, topic: str) -> bool:
         """True where the topic carries no rows: schema changes, transactions, heartbeats, notices.
@@ -195,11 +198,12 @@ class _Document:
             epochs=self._epochs(top),
         )
         tolerance = self._tolerance(top, Tolerance(duration.parse(FRESHNESS)))
+        prefix = self._topic_prefix(kafka)
         source = Source(
             name=self.path.stem,
             connector=connector,
             lake=lake.rstrip("/"),
-            topic_prefix=self._topic_prefix(kafka),
+            topic_prefix=prefix,
             kafka_connection=kafka.take("connection", str, "kafka_default"),
             control_topics=kafka.strings("control_topics"),
             land_schedule=schedule.take("land", str),
@@ -209,7 +213,7 @@ class _Document:
             max_segments=landing.positive("max_segments", 64),
             spark_connection=spark.take("connection", str, "spark_default"),
             spark_conf=MappingProxyType(spark.mapping("conf")),
-            tables=self._tables(top, rules, tolerance),
+            tables=self._tables(top, prefix, rules, tolerance),
             default_rules=rules,
             default_tolerance=tolerance,
             retention=Retention.of(top.section("retention")),
@@ -276,10 +280,10 @@ class _Document:
         return tuple(found)
 
     def _tables(
-        self, top: Section, rules: TableRules, tolerance: Tolerance
+        self, top: Section, prefix: str, rules: TableRules, tolerance: Tolerance
     ) -> tuple[TableSpec, ...]:
         sections = top.sections("table", "topic")
-        tables = [self._table(section, rules, tolerance) for section in sections]
+        tables = [self._table(section, prefix, rules, tolerance) for section in sections]
         for kind in ("topic", "name"):
             values = [getattr(table, kind) for table in tables]
             twice = next((value for value in values if values.count(value) > 1), None)
@@ -287,9 +291,12 @@ class _Document:
                 raise SpecError(f"{self.path}: two [[table]] sections have the {kind} '{twice}'")
         return tuple(tables)
 
-    def _table(self, section: Section, rules: TableRules, tolerance: Tolerance) -> TableSpec:
+    def _table(
+        self, section: Section, prefix: str, rules: TableRules, tolerance: Tolerance
+    ) -> TableSpec:
         topic = section.take("topic", str, required=True)
-        name = section.take("name", str, topic)
+        # As without the section: what is said of a table that has a history must not rename it.
+        name = section.take("name", str, _less(prefix, topic))
         if not _TABLE_NAME.fullmatch(name):
             raise SpecError(
                 f"{self.path}: {section.title}: 'name' becomes a folder: letters, digits, "

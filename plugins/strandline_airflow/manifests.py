@@ -4,13 +4,14 @@ An open manifest is finished before a new one is made: a run that died half way 
 very same cut, so that what it committed already is recognised.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pyarrow as pa
 from deltalake import DeltaTable
 
 from strandline.cut import Pin, next_manifest
-from strandline.errors import Transient
+from strandline.errors import Terminal, Transient
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest
 from strandline.source import Source
@@ -18,7 +19,7 @@ from strandline_airflow.epochs import Epochs
 from strandline_airflow.landing import LandingZone
 from strandline_airflow.ledger import Claim, Ledger
 from strandline_airflow.orders import Order
-from strandline_airflow.publications import Publications
+from strandline_airflow.publications import Publications, Published
 
 MANIFESTS = pa.schema(
     [
@@ -115,4 +116,22 @@ class Manifests:
             return None
         pin = Pin(number, planned_at, version)
         made = next_manifest(source, pin, zone.landed(version), self._publications.applied())
-        return made and replace(made, tables=Epochs(source).on(made.tables))
+        if made is None:
+            return None
+        _refuse_renamed(source, self._publications.last())
+        return replace(made, tables=Epochs(source).on(made.tables))
+
+
+def _refuse_renamed(source: Source, published: Iterable[Published]) -> None:
+    """`Terminal` where a table that has a history is to be called otherwise.
+
+    Its folder would be another one, and the history in it would begin with this run.
+    """
+    for row in published:
+        name = source.table_name(row.topic)
+        if row.table not in (None, name) and row.history_version >= 0:
+            raise Terminal(
+                f"source {source.name}: the history of topic '{row.topic}' is that of table "
+                f"'{row.table}', and would begin anew as '{name}': write name = \"{row.table}\" in "
+                "the topic's [[table]] section"
+            )

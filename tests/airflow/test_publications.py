@@ -11,6 +11,7 @@ from strandline_airflow.tables import read_text, write_text
 from strandline.errors import Terminal, Transient
 from strandline.manifest import OffsetRange, TableCut, Work
 from strandline.receipt import Counts, Receipt, TableReceipt
+from strandline.source import load
 
 ORDERS, ITEMS, CONTROL = "shop.orders", "shop.items", "shop.transaction"
 AT_NOON = "2026-11-20T12:00:00.000000+00:00"
@@ -97,6 +98,29 @@ def test_nothing_new_after_a_published_run_needs_no_run(manifests, publications,
     first = manifests.next(source, AT_NOON)
     publications.publish(first, receipt_of(first))
     assert manifests.next(source, LATER) is None
+
+
+def test_a_table_that_has_a_history_cannot_be_called_otherwise(
+    manifests, publish, source_path, arrive
+):
+    arrive("shop.t", 2)
+    publish(t={"history_version": 0})
+    source_path.write_text(f'{source_path.read_text()}[[table]]\ntopic = "shop.t"\nname = "u"\n')
+    renamed = load(source_path)
+    assert manifests.next(renamed, LATER) is None
+    arrive("shop.t", 1)
+    with pytest.raises(
+        Terminal, match=r"of table 't', and would begin anew as 'u': .*name = \"t\""
+    ):
+        manifests.next(renamed, LATER)
+
+
+def test_a_table_without_a_history_may_be_called_otherwise(manifests, publish, source_path, arrive):
+    arrive("shop.t", 2)
+    publish(t={"history_version": -1, "error": "columns 'a' and 'A' differ in capitals only"})
+    source_path.write_text(f'{source_path.read_text()}[[table]]\ntopic = "shop.t"\nname = "u"\n')
+    (cut,) = manifests.next(load(source_path), LATER).tables
+    assert cut.table == "u"
 
 
 def test_of_two_planners_at_once_one_is_refused(source, lake, arrive, monkeypatch):

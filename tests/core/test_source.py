@@ -32,6 +32,13 @@ def test_a_source_knows_its_topics_and_tables(tmp_path):
     assert not found.owns("shopping.public.items")
 
 
+def test_what_is_said_of_a_table_does_not_rename_it(tmp_path):
+    """Under another name its history would begin anew, in the middle."""
+    topic = "shop.public.items"
+    said = source(tmp_path, f'{GOOD}[[table]]\ntopic = "{topic}"\nfreshness = "10m"\n')
+    assert said.table_name(topic) == source(tmp_path).table_name(topic) == "public.items"
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
