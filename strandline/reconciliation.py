@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+TOPIC = "reconciliation"  # in place of a record's topic, where a run has set a version right
+
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".jsonl": "json", ".ndjson": "json"}
 
 

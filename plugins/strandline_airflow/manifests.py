@@ -125,11 +125,13 @@ class Manifests:
 def _refuse_renamed(source: Source, published: Iterable[Published]) -> None:
     """`Terminal` where a table that has a history is to be called otherwise.
 
-    Its folder would be another one, and the history in it would begin with this run.
+    Its folder would be another one, and the history in it would begin with this run. A table that
+    is held may be: to be rebuilt under another name can be what its error asks for.
     """
     for row in published:
         name = source.table_name(row.topic)
-        if row.table not in (None, name) and row.history_version >= 0:
+        stands = row.history_version >= 0 and not row.held
+        if stands and row.table not in (None, name):
             raise Terminal(
                 f"source {source.name}: the history of topic '{row.topic}' is that of table "
                 f"'{row.table}', and would begin anew as '{name}': write name = \"{row.table}\" in "

@@ -31,6 +31,7 @@ from strandline import duration, picture
 from strandline import source as source_file
 from strandline.errors import SpecError, StrandlineError, Transient
 from strandline.lake import SourceLake
+from strandline.reconciliation import TOPIC
 from strandline.source import Source
 from strandline.standing import SourceStanding, TableStanding
 from strandline.timeline import Opened
@@ -204,7 +205,7 @@ def one_key(
     if not key.strip():
         raise NoSuchThing(findings.how_to_spell(source, found))
     story = findings.story(source, found, key.strip())
-    return _shown("key", source=source, table=found, story=story)
+    return _shown("key", source=source, table=found, story=story, corrected=TOPIC)
 
 
 @app.get("/record")
@@ -217,6 +218,11 @@ def one_record(
     """One record, as Kafka had it."""
     lake = SourceLake(source.lake, source.name)
     found = findings.record(lake, topic, partition, offset)
+    if not found and topic == TOPIC:
+        raise NoSuchThing(
+            f"no record says what this version does: run {offset} of reconcile__{source.name} set "
+            "it right by the source's own rows"
+        )
     if not found:
         raise NoSuchThing(
             f"no record {topic}[{partition}] {offset} is landed in source '{source.name}': an "

@@ -13,13 +13,12 @@ from pyspark.sql import functions as F
 
 from strandline.change import ABSENT, Op
 from strandline.position import Phase
+from strandline.reconciliation import TOPIC
 from strandline.version import TimeQuality
 from strandline_spark import changes, delta
 from strandline_spark.batch import NOTHING, Batch
 from strandline_spark.distinct import major
 from strandline_spark.table import TableRun
-
-TOPIC = "reconciliation"
 
 # Sorts behind every digit of a position, so behind all that stands there.
 _BEHIND = "~"

@@ -15,6 +15,7 @@ from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.rebuild import Rebuild
 from strandline.receipt import Counts, Receipt, TableReceipt
+from strandline.reconciliation import TOPIC
 from strandline_spark import (
     changes,
     comparison,
@@ -91,7 +92,7 @@ class _Shadow(TableRun):
         made = stored.where(corrections.is_correction()).withColumn("_run", F.lit(_BEFORE))
         if made.isEmpty():
             return batch
-        application = f"{delta.APPLICATION}/{corrections.TOPIC}"
+        application = f"{delta.APPLICATION}/{TOPIC}"
         delta.append(made, self.lake.changes(self.cut.table), self.run, application)
         return replace(batch, changes=None)  # they are read along with the rest
 

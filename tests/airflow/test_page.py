@@ -296,6 +296,12 @@ def test_every_link_is_relative_and_leads_somewhere(see, quarantine):
         ("key", {"table": "orders", "key": "' OR ''='"}, 400, 'write the key as {"id":'),
         ("key", {"table": "orders", "key": "x\x00"}, 400, 'write the key as {"id":'),
         ("record", {"topic": ORDERS, "partition": 0, "offset": 99}, 404, "may be a hole"),
+        (
+            "record",
+            {"topic": "reconciliation", "partition": 0, "offset": 7},
+            404,
+            "run 7 of reconc",
+        ),
         ("record", {"topic": ORDERS, "partition": "a", "offset": 1}, 400, "valid integer"),
         ("record", {"topic": ORDERS, "partition": 0, "offset": 10**30}, 400, "'offset'"),
         ("nowhere", {}, 404, "no such view"),

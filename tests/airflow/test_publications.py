@@ -115,9 +115,12 @@ def test_a_table_that_has_a_history_cannot_be_called_otherwise(
         manifests.next(renamed, LATER)
 
 
-def test_a_table_without_a_history_may_be_called_otherwise(manifests, publish, source_path, arrive):
+@pytest.mark.parametrize("version", [-1, 3])
+def test_a_table_that_is_held_or_has_no_history_may_be_called_otherwise(
+    manifests, publish, source_path, arrive, version
+):
     arrive("shop.t", 2)
-    publish(t={"history_version": -1, "error": "columns 'a' and 'A' differ in capitals only"})
+    publish(t={"history_version": version, "error": "rebuild the table under another name"})
     source_path.write_text(f'{source_path.read_text()}[[table]]\ntopic = "shop.t"\nname = "u"\n')
     (cut,) = manifests.next(load(source_path), LATER).tables
     assert cut.table == "u"
