@@ -66,11 +66,20 @@ def _message(source: Source, dag_id: str, context: Mapping[str, Any]) -> Any:
     run = context.get("dag_run") or {}
     run_id, state = run.get("dag_run_id", "?"), run.get("state", "?")
     within = duration.shown(source.default_tolerance.freshness)
+    # Airflow keeps the deadline of a run that has failed, and no later run of the DAG lifts it.
+    fails, ended, remedy = (
+        ("has failed", "succeeded", "The log of the task that failed says why.")
+        if state == "failed"
+        else (
+            "takes too long",
+            "ended",
+            "Is a task waiting for its pool, for a worker, or for Spark?",
+        )
+    )
     return Message(
-        title=f"Strandline: {source.name}: {dag_id} takes too long",
-        text=f"Run {run_id} has not ended within the {within} that a change of {source.name} may "
-        f"wait (it is {state}). Is a task waiting for its pool, for a worker, or for Spark?\n"
-        f"{address(f'dags/{dag_id}/runs/{run_id}')}",
+        title=f"Strandline: {source.name}: {dag_id} {fails}",
+        text=f"Run {run_id} has not {ended} within the {within} that a change of {source.name} may "
+        f"wait (it is {state}). {remedy}\n{address(f'dags/{dag_id}/runs/{run_id}')}",
         url=address(f"dags/{dag_id}/runs/{run_id}"),
         alerts=({"source": source.name, "dag_id": dag_id, "run_id": run_id, "kind": "deadline"},),
     )

@@ -460,6 +460,16 @@ def late(source_path):
     return late
 
 
+def test_a_run_that_has_failed_is_not_said_to_take_too_long(source_path, hook):
+    source_path.write_text(source_path.read_text() + TO_HOOK)
+    run = {"dag_run_id": "r", "state": "failed"}
+    asyncio.run(deadlines.missed(str(source_path), "land__shop", {"dag_run": run}))
+    (post,) = hook.posts
+    assert post["title"] == "Strandline: shop: land__shop has failed"
+    assert "Run r has not succeeded within the 2h" in post["text"]
+    assert "The log of the task that failed says why" in post["text"]
+
+
 def test_a_notifier_that_fails_keeps_no_other_from_telling_a_late_run(late, mails, caplog):
     with pytest.raises(Transient, match="no Airflow connection 'ops_hook'"):
         late(TO_HOOK + TO_MAIL)
