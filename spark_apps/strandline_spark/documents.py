@@ -6,7 +6,7 @@ a handful per table and run, come to the driver.
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from strandline import connect, flattened
+from strandline.change import Op
 from strandline_spark.values import STRICT
 
 _PREFIX = '{"schema":{'
@@ -22,6 +23,7 @@ _PREFIX = '{"schema":{'
 _PAYLOAD = ',"payload":'
 _PART = '"payload"'  # behind the first: a column of the row, or a second payload
 _OBJECT = r"^\s*\{"  # anything else is no row, and would say of the rows that they are none
+_ROW_OPS = (Op.CREATE.value, Op.UPDATE.value, Op.READ.value, Op.DELETE.value)
 _BESIDE = ("document", "ended")
 _BROKEN = object()  # a schema, as far as one can tell, but no JSON
 _ENVELOPED = r'^\s*\{\s*"(schema|payload)"\s*:'
@@ -212,6 +214,20 @@ def deleted_document() -> Column:
     row = F.get_json_object(F.col("value_payload"), "$.before")
     bare = F.col("value_schema").isNull() & ~F.col("marked")
     return F.when(bare & row_document().isNull() & row.rlike(_OBJECT), row)
+
+
+def carries_row(accepts: Sequence[str], *, keyed: bool) -> Column:
+    """Whether a parsed record without schema may be a change: what others hold is no value.
+
+    `accepts` are the names that `source.connector` may say, `keyed`: whether it has to have a key.
+    """
+    payload, key = F.col("value_payload"), F.col("key_payload")
+    source = F.get_json_object(payload, "$.source")
+    name = F.nullif(F.get_json_object(source, "$.connector"), F.lit(""))
+    op = F.get_json_object(payload, "$.op").isin(*_ROW_OPS)
+    event = op & source.startswith("{") & F.coalesce(name, F.lit(accepts[0])).isin(*accepts)
+    has_key = key.rlike(_OBJECT) if keyed else key.isNull() | key.rlike(_OBJECT)
+    return (F.col("marked") | event) & has_key
 
 
 def row_values() -> Column:

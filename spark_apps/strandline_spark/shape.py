@@ -7,7 +7,7 @@ source's schema history, then what the values themselves show.
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from strandline import connect, flattened, naming, values, widening
@@ -19,6 +19,7 @@ from strandline.types import ColumnType, from_connect
 from strandline_spark import inference
 from strandline_spark.documents import (
     SchemaPair,
+    carries_row,
     deleted_values,
     key_values,
     row_values,
@@ -100,7 +101,8 @@ def shape(
     inferred: set[str] = set()
     if bare:
         declared = {n: rows.get(n) or known.declared(n, pair) for n, pair in bare.items()}
-        shown = _shown(records, bare, declared)
+        rows_of = carries_row(connector.accepts, keyed=not known.rules.key)
+        shown = _shown(records, bare, declared, rows_of)
         inferred = set(shown.row)
         kin = {**known.written, **_kin(rows.values())}
         for number, pair in bare.items():
@@ -204,14 +206,21 @@ class _Shown:
 
 
 def _shown(
-    records: DataFrame, bare: Mapping[int, SchemaPair], declared: Mapping[int, Types]
+    records: DataFrame,
+    bare: Mapping[int, SchemaPair],
+    declared: Mapping[int, Types],
+    genuine: Column,
 ) -> _Shown:
-    """Looks at values only where names alone leave something open: that reads every document."""
+    """Looks at values only where names alone leave something open: that reads every document.
+
+    Those of rows only in records that are `genuine`: of what goes to quarantine nothing is known.
+    """
     lacking = {number: _sent([pair]) - declared[number].keys() for number, pair in bare.items()}
     names = set().union(*lacking.values())
     key = next((pair.key_names for pair in bare.values() if pair.key_names), ())
     every = {name for pair in bare.values() for name in pair.key_names}
-    wanted = {"row": row_values(), "deleted": deleted_values()} if names else {}
+    rows = {"row": row_values(), "deleted": deleted_values()} if names else {}
+    wanted = {of: F.when(genuine, value) for of, value in rows.items()}
     if any(name not in types for types in declared.values() for name in every):
         wanted["key"] = key_values()
     without = records.where(F.col("schema_id").isin(*bare))

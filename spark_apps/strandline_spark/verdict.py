@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from strandline import connect
 from strandline.change import Op
-from strandline.interpreter.decode import CONTROL_FIELDS, HEARTBEAT, KEY_CHANGED
+from strandline.interpreter.decode import CONTROL_FIELDS, HEARTBEAT, KEY_CHANGED, NO_KEY
 from strandline_spark.changes import quoted
 from strandline_spark.shallow import any_of
 
@@ -23,7 +23,7 @@ _SENTENCES = {
     "invalid_json": "the record is not JSON",
     "not_an_envelope": "the value is no change event: it has no field 'op'",
     "no_source": "the envelope has no 'source'",
-    "no_key": "the record has no key: a table needs a primary key or message.key.columns",
+    "no_key": NO_KEY,
     "no_position": "the source has no usable position",
     "key_changed": KEY_CHANGED,
 }

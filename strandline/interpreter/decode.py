@@ -42,6 +42,10 @@ CONTROL_FIELDS = (
 HEARTBEAT = frozenset({"ts_ms"})  # and nothing else
 # ByLogicalTableRouter adds this to a record's key, and not to the keys in its headers.
 ROUTED = "__dbz__physicalTableIdentifier"
+NO_KEY = (
+    "the record has no key: give its table a primary key, the connector message.key.columns, or the "
+    "table's section in the source file its key columns as `key`"
+)
 KEY_CHANGED = (
     "the update gives the row another key, which records without a key cannot tell: set "
     "message.key.columns of the connector to the key columns"
@@ -304,10 +308,7 @@ class Decoder:
         self, record: Record, types: Mapping[str, ColumnType], event: Event | None
     ) -> tuple[str, Mapping[str, ColumnType]]:
         if record.key is None:
-            raise UndecodableError(
-                "no_key",
-                "the record has no key: a table needs a primary key or message.key.columns",
-            )
+            raise UndecodableError("no_key", NO_KEY)
         document = connect.parse(record.key, "key")
         wrapping, payload = event or self._nameless, document.payload
         if document.schema is not None and isinstance(payload, dict):
