@@ -43,8 +43,8 @@ HEARTBEAT = frozenset({"ts_ms"})  # and nothing else
 # ByLogicalTableRouter adds this to a record's key, and not to the keys in its headers.
 ROUTED = "__dbz__physicalTableIdentifier"
 NO_KEY = (
-    "the record has no key: give its table a primary key, the connector message.key.columns, or the "
-    "table's section in the source file its key columns as `key`"
+    "the record has no key: give its table a primary key, the connector message.key.columns, or "
+    "the table's section in the source file its key columns as `key`"
 )
 KEY_CHANGED = (
     "the update gives the row another key, which records without a key cannot tell: set "
