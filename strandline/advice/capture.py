@@ -268,9 +268,12 @@ CAPTURE: tuple[Rule, ...] = (
     Rule(
         "mining-without-ddl",
         Severity.BLURS,
-        Where(Is("log.mining.strategy", ("online_catalog",)), (_LOGMINER,)),
-        "changes from before a DDL of their table are read with the columns after it",
-        "set log.mining.strategy=redo_log_catalog, or hybrid",
+        Where(
+            Is("log.mining.strategy", ("online_catalog",), default="online_catalog"), (_LOGMINER,)
+        ),
+        "changes from before a DDL of their table are read with the columns after it (before "
+        "Debezium 3.0 the default was redo_log_catalog)",
+        "set log.mining.strategy=redo_log_catalog, or hybrid where lob.enabled is false",
         (Family.ORACLE,),
     ),
     Rule(

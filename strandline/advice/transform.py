@@ -10,6 +10,7 @@ from strandline.advice.condition import (
     Condition,
     Contains,
     Filtered,
+    Given,
     Is,
     IsNot,
     Lacks,
@@ -32,6 +33,7 @@ _FLATTEN = (
     f"{_DEBEZIUM}UnwrapFromEnvelope",
     f"{_YUGABYTEDB}YBExtractNewRecordState",
 )
+_OUTBOX = f"{_DEBEZIUM}outbox.EventRouter"
 _MODE = "delete.tombstone.handling.mode"
 _LEGACY = "delete.handling.mode"
 _ENVELOPE = "remove the transformation: Strandline reads the envelope"
@@ -205,28 +207,49 @@ TRANSFORM: tuple[Rule, ...] = (
     Rule(
         "outbox",
         Severity.LOSES,
-        _transform(f"{_DEBEZIUM}outbox.EventRouter"),
+        _transform(_OUTBOX, option=Where(Given("type"), (Missing("predicate"),))),
         "the records are messages, not changes of rows: there is nothing to make history of",
-        "use a connector of its own for the outbox",
+        "use a connector of its own for the outbox, or a predicate for its topic",
+    ),
+    Rule(
+        "outbox-of-some-topics",
+        Severity.NOTE,
+        _transform(_OUTBOX, option=Given("predicate")),
+        "the records that the predicate chooses are messages, not changes of rows: they make no "
+        "history",
+        "nothing to do, if it chooses the outbox only",
     ),
     Rule(
         "envelope-extracted",
         Severity.LOSES,
-        _transform(f"{_KAFKA}ExtractField$Value", f"{_KAFKA}Flatten$Value"),
+        _transform(
+            *(f"{_KAFKA}{name}$Value" for name in ("ExtractField", "Flatten", "HoistField"))
+        ),
         "the envelope is gone, and with it deletes, positions and times",
         _ENVELOPE,
     ),
     Rule(
         "key-extracted",
         Severity.LOSES,
-        _transform(f"{_KAFKA}ExtractField$Key", f"{_KAFKA}Flatten$Key", f"{_KAFKA}HoistField$Key"),
+        _transform(f"{_KAFKA}ExtractField$Key"),
         "keys no longer name the columns that they hold: every record goes to quarantine",
         "remove it",
     ),
     Rule(
-        "key-from-value",
+        "key-masked",
+        Severity.LOSES,
+        _transform(f"{_KAFKA}MaskField$Key"),
+        "rows that differ in the masked columns only become one row",
+        "remove it; never mask a column of a key",
+    ),
+    Rule(
+        "key-altered",
         Severity.BLURS,
-        _transform(f"{_KAFKA}ValueToKey", f"{_KAFKA}ReplaceField$Key"),
+        _transform(
+            f"{_KAFKA}ValueToKey",
+            *(f"{_KAFKA}{name}$Key" for name in ("ReplaceField", "InsertField", "Cast")),
+            *(f"{_KAFKA}{name}$Key" for name in ("TimestampConverter", "HoistField", "Flatten")),
+        ),
         "the record's key is no longer what the connector moves rows by: key moves have no partner",
         "use message.key.columns",
     ),
@@ -239,6 +262,18 @@ TRANSFORM: tuple[Rule, ...] = (
         ),
         "fields are dropped, renamed or changed after the connector described them",
         "remove it; choose columns with column.exclude.list",
+    ),
+    Rule(
+        "fields-moved-to-headers",
+        Severity.LOSES,
+        _transform(
+            f"{_KAFKA}HeaderFrom$Value",
+            f"{_KAFKA}HeaderFrom$Key",
+            option=Is("operation", ("move",)),
+        ),
+        "what it moves is missing from the record: without a part of its envelope it goes to "
+        "quarantine, without a column of its key rows become one",
+        "set operation=copy",
     ),
     Rule(
         "times-shifted",

@@ -120,12 +120,7 @@ EXAMPLES = {
         "internal.log.mining.transaction.snapshot.boundary.mode", "skip", "all"
     ),
     "archive-logs-limited": plain("log.mining.archive.log.hours", "24", "0"),
-    "mining-without-ddl": Example(
-        "log.mining.strategy",
-        "online_catalog",
-        {"log.mining.strategy": "online_catalog"},
-        {"log.mining.strategy": "online_catalog", "database.connection.adapter": "xstream"},
-    ),
+    "mining-without-ddl": default("log.mining.strategy", "online_catalog", "hybrid"),
     "ddl-skipped": plain("schema.history.internal.skip.unparseable.ddl", "true", "false"),
     "updates-without-change": plain("skip.messages.without.change", "true", "false"),
     "tables-chosen": plain("table.include.list", "public.a"),
@@ -283,10 +278,28 @@ EXAMPLES = {
         smt(f"{SMT}EnforceRecordSize", strategy="claim_check"),
         smt(f"{SMT}EnforceRecordSize"),
     ),
-    "outbox": type_of(f"{SMT}outbox.EventRouter"),
+    "outbox": Example(
+        "transforms.x.type",
+        f"{SMT}outbox.EventRouter",
+        smt(f"{SMT}outbox.EventRouter"),
+        smt(f"{SMT}outbox.EventRouter", predicate="outboxOnly"),
+    ),
+    "outbox-of-some-topics": Example(
+        "transforms.x.predicate",
+        "outboxOnly",
+        smt(f"{SMT}outbox.EventRouter", predicate="outboxOnly"),
+        smt(f"{SMT}outbox.EventRouter"),
+    ),
     "envelope-extracted": type_of(f"{KAFKA}ExtractField$Value"),
     "key-extracted": type_of(f"{KAFKA}ExtractField$Key"),
-    "key-from-value": type_of(f"{KAFKA}ValueToKey"),
+    "key-masked": type_of(f"{KAFKA}MaskField$Key"),
+    "key-altered": type_of(f"{KAFKA}ValueToKey"),
+    "fields-moved-to-headers": Example(
+        "transforms.x.operation",
+        "move",
+        smt(f"{KAFKA}HeaderFrom$Value", operation="move", fields="source"),
+        smt(f"{KAFKA}HeaderFrom$Value", operation="copy", fields="source"),
+    ),
     "fields-altered": type_of(f"{KAFKA}ReplaceField$Value"),
     "times-shifted": type_of(f"{SMT}TimezoneConverter"),
     "move-headers-dropped": Example(
@@ -448,6 +461,13 @@ def test_most_remedies_are_settings():
         ("topics-compacted", {"topic.creation.rows.cleanup.policy": "Compact"}),
         ("partitions-without-keys", {"producer.override.partitioner.class": "com.example.Own"}),
         ("control-topics", {"transaction.topic": "tx"}),
+        ("mining-without-ddl", {"log.mining.strategy": "ONLINE_CATALOG"}),
+        *(
+            ("key-altered", smt(f"{KAFKA}{name}$Key"))
+            for name in ("Cast", "InsertField", "HoistField", "TimestampConverter")
+        ),
+        ("envelope-extracted", smt(f"{KAFKA}HoistField$Value")),
+        ("fields-moved-to-headers", smt("HeaderFrom$Key", operation="MOVE", fields="id")),
     ],
 )  # fmt: skip
 def test_other_spellings_and_older_names_are_found_too(name, settings):
@@ -468,6 +488,7 @@ def test_other_spellings_and_older_names_are_found_too(name, settings):
             "org.apache.kafka.clients.producer.internals.DefaultPartitioner",
         }),
         ("snapshot-in-parallel", {"snapshot.max.threads": "many"}),
+        ("mining-without-ddl", {"database.connection.adapter": "xstream"}),
         ("tombstones-filtered", {**kafka_filter("RecordIsTombstone"), "predicates.p.type": "x.Y"}),
     ],
 )  # fmt: skip
