@@ -1,7 +1,7 @@
 """Rules: which changes the connector sends at all.
 
-Sources: debezium-facts §1.1 to §1.5, §2.5, §2.17; Debezium's and YugabyteDB's documentation of the
-connectors' properties.
+Sources: debezium-facts §1.1 to §1.6, §2.5, §2.17; Debezium's and YugabyteDB's documentation of the
+connectors' properties and of their limitations.
 """
 
 from strandline.advice.condition import (
@@ -17,7 +17,7 @@ from strandline.advice.condition import (
 )
 from strandline.advice.configuration import Family
 from strandline.advice.finding import Severity
-from strandline.advice.rule import BINLOG, DDL, DEBEZIUM_2, TRUNCATING, Rule
+from strandline.advice.rule import BINLOG, DDL, DEBEZIUM_2, SLOT, TRUNCATING, Rule
 
 _TRUNCATES_GONE = "TRUNCATE is not sent: the rows that it removed stay current for ever"
 _LOGMINER = Is("database.connection.adapter", ("logminer", "logminer_unbuffered"), "logminer")
@@ -99,7 +99,7 @@ CAPTURE: tuple[Rule, ...] = (
         "the replication slot goes when the connector stops, and with it all changes until it "
         "starts again",
         "set slot.drop.on.stop=false",
-        (Family.POSTGRESQL, Family.YUGABYTEDB),
+        (*SLOT, Family.YUGABYTEDB),
     ),
     Rule(
         "stream-deleted",
@@ -130,7 +130,7 @@ CAPTURE: tuple[Rule, ...] = (
         ),
         "updates and deletes of these tables do not arrive",
         "set DEFAULT for a table with a primary key, FULL for one without",
-        (Family.POSTGRESQL,),
+        SLOT,
     ),
     Rule(
         "replica-identity-index",
@@ -163,7 +163,7 @@ CAPTURE: tuple[Rule, ...] = (
         "the publication decides which tables and operations are sent, and nothing here shows it",
         "check pg_publication: insert, update, delete and truncate are all true, every table is in "
         "it, without row filter or column list",
-        (Family.POSTGRESQL,),
+        SLOT,
     ),
     Rule(
         "wal-of-idle-database",
@@ -174,6 +174,48 @@ CAPTURE: tuple[Rule, ...] = (
         "set heartbeat.interval.ms=60000, with a heartbeat.action.query that writes to a captured "
         "table",
         (Family.POSTGRESQL,),
+    ),
+    Rule(
+        "truncates-of-yugabytedb",
+        Severity.NOTE,
+        Outside("TRUNCATE"),
+        "YugabyteDB does not send it to a slot: the rows that it removed stay current",
+        "delete rows in its place, or have a snapshot taken after it",
+        (Family.YUGABYTEDB_SLOT,),
+    ),
+    Rule(
+        "positions-of-a-slot",
+        Severity.NOTE,
+        Is("slot.lsn.type", ("SEQUENCE",), default="SEQUENCE"),
+        "positions are those of one slot: a slot that is made anew begins with lower ones",
+        "declare an `[[epoch]]` in the source file when it is",
+        (Family.YUGABYTEDB_SLOT,),
+    ),
+    Rule(
+        "positions-of-transactions",
+        Severity.LOSES,
+        Is("slot.lsn.type", ("HYBRID_TIME",)),
+        "the changes of a transaction share a position, so one that comes again after it was "
+        "undone is taken for a second delivery",
+        "set slot.lsn.type=SEQUENCE, for a new slot",
+        (Family.YUGABYTEDB_SLOT,),
+    ),
+    Rule(
+        "slots-in-parallel",
+        Severity.BLURS,
+        Is("streaming.mode", ("parallel",)),
+        "positions of different slots do not compare: it looks as if the log began anew, which "
+        "holds the table",
+        "set streaming.mode=default",
+        (Family.YUGABYTEDB_SLOT,),
+    ),
+    Rule(
+        "cells-of-yugabytedb",
+        Severity.NOTE,
+        Is("plugin.name", ("yboutput",), default="yboutput"),
+        "its records call their connector postgresql, but wrap their cells",
+        "name yugabytedb as `connector` in the source file",
+        (Family.YUGABYTEDB_SLOT,),
     ),
     Rule(
         "binlog-image",
@@ -325,7 +367,7 @@ CAPTURE: tuple[Rule, ...] = (
         "deletes are keyed by made-up values of these columns, and their rows stay current for "
         "ever",
         "set FULL for these tables, by replica.identity.autoset.values so that it shows here",
-        (Family.POSTGRESQL,),
+        SLOT,
     ),
     Rule(
         "message-key",

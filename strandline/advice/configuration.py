@@ -24,6 +24,9 @@ class Family(StrEnum):
     SQLSERVER = "sqlserver"
     ORACLE = "oracle"
     YUGABYTEDB = "yugabytedb"
+    """YugabyteDB's gRPC connector."""
+    YUGABYTEDB_SLOT = "yugabytedb-slot"
+    """YugabyteDB's connector that reads a replication slot, a fork of PostgreSQL's 2.5."""
 
 
 CLASSES: Mapping[str, Family] = MappingProxyType(
@@ -35,6 +38,7 @@ CLASSES: Mapping[str, Family] = MappingProxyType(
         "io.debezium.connector.oracle.OracleConnector": Family.ORACLE,
         "io.debezium.connector.yugabytedb.YugabyteDBgRPCConnector": Family.YUGABYTEDB,
         "io.debezium.connector.yugabytedb.YugabyteDBConnector": Family.YUGABYTEDB,
+        "io.debezium.connector.postgresql.YugabyteDBConnector": Family.YUGABYTEDB_SLOT,
     }
 )
 
@@ -151,9 +155,11 @@ def _text(path: Path, name: str, value: object) -> str | None:
 
 
 def _family(path: Path, name: str) -> Family:
-    for known, family in CLASSES.items():
-        if name.strip() in _aliases(known):
-            return family
+    meant = [known for known in CLASSES if name.strip() in _aliases(known)]
+    if name.strip() in CLASSES or len(meant) == 1:
+        return CLASSES[meant[0]]
+    if meant:
+        raise SpecError(f"{path}: connector class '{name.strip()}' is one of {', '.join(meant)}")
     raise SpecError(
         f"{path}: unknown connector class '{redaction.value(CLASS, name)}'; "
         f"known are {', '.join(CLASSES)}"

@@ -9,7 +9,11 @@ from strandline.advice.finding import Finding, Severity
 
 EVERY = tuple(Family)
 DEBEZIUM_2 = tuple(family for family in Family if family is not Family.YUGABYTEDB)
-"""Families of current Debezium; the YugabyteDB connector is built on 1.9."""
+"""Families of Debezium 2 and newer; YugabyteDB's gRPC connector is built on 1.9."""
+CURRENT = tuple(family for family in DEBEZIUM_2 if family is not Family.YUGABYTEDB_SLOT)
+"""Families of current Debezium; YugabyteDB's connector for replication slots is built on 2.5."""
+SLOT = (Family.POSTGRESQL, Family.YUGABYTEDB_SLOT)
+"""Families that read a replication slot by PostgreSQL's protocol."""
 BINLOG = (Family.MYSQL, Family.MARIADB)
 TRUNCATING = (Family.POSTGRESQL, *BINLOG, Family.ORACLE)
 """Families that know truncates and drop them by default; SQL Server forbids them under CDC."""

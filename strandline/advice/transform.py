@@ -21,17 +21,20 @@ from strandline.advice.condition import (
 )
 from strandline.advice.configuration import Family
 from strandline.advice.finding import Severity
-from strandline.advice.rule import BINLOG, DDL, TRUNCATING, Rule
+from strandline.advice.rule import BINLOG, DDL, SLOT, TRUNCATING, Rule
 
 _DEBEZIUM = "io.debezium.transforms."
 _KAFKA = "org.apache.kafka.connect.transforms."
 _PREDICATES = f"{_KAFKA}predicates."
 _YUGABYTEDB = "io.debezium.connector.yugabytedb.transforms."
+_YUGABYTEDB_SLOT = "io.debezium.connector.postgresql.transforms."
 
 _FLATTEN = (
     f"{_DEBEZIUM}ExtractNewRecordState",
     f"{_DEBEZIUM}UnwrapFromEnvelope",
     f"{_YUGABYTEDB}YBExtractNewRecordState",
+    f"{_YUGABYTEDB_SLOT}YBExtractNewRecordState",
+    f"{_YUGABYTEDB_SLOT}yugabytedb.YBExtractNewRecordState",
 )
 _OUTBOX = f"{_DEBEZIUM}outbox.EventRouter"
 _MODE = "delete.tombstone.handling.mode"
@@ -51,7 +54,7 @@ def _transform(*names: str, option: Condition | None = None) -> Part:
 # name without `source.` means the same, but for the times, of which the envelope has its own.
 _TIME = ("source.ts_us", "source.ts_ms")
 _FIELDS: tuple[tuple[tuple[Family, ...], tuple[str, ...]], ...] = (
-    ((Family.POSTGRESQL,), ("lsn", "sequence", "txId")),
+    (SLOT, ("lsn", "sequence", "txId")),
     (BINLOG, ("file", "pos", "row")),
     ((Family.SQLSERVER,), ("commit_lsn", "change_lsn", "event_serial_no")),
     ((Family.ORACLE,), ("scn", "commit_scn", "txId")),
@@ -152,10 +155,10 @@ TRANSFORM: tuple[Rule, ...] = (
     Rule(
         "yugabytedb-set-flags",
         Severity.LOSES,
-        _transform(f"{_YUGABYTEDB}PGCompatible"),
+        _transform(f"{_YUGABYTEDB}PGCompatible", f"{_YUGABYTEDB_SLOT}PGCompatible"),
         "a column that was not sent cannot be told from one set to NULL",
         _ENVELOPE,
-        (Family.YUGABYTEDB,),
+        (Family.YUGABYTEDB, Family.YUGABYTEDB_SLOT),
     ),
     Rule(
         "events-filtered",

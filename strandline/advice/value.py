@@ -16,7 +16,7 @@ from strandline.advice.condition import (
 )
 from strandline.advice.configuration import Family
 from strandline.advice.finding import Severity
-from strandline.advice.rule import BINLOG, DEBEZIUM_2, Rule
+from strandline.advice.rule import BINLOG, CURRENT, DEBEZIUM_2, SLOT, Rule
 
 _TINYINT = "io.debezium.connector.{}.converters.TinyIntOneToBooleanConverter"
 _NOT_YUGABYTEDB = DEBEZIUM_2
@@ -28,7 +28,7 @@ VALUE: tuple[Rule, ...] = (
         IsNot("event.converting.failure.handling.mode", ("fail",), default="warn"),
         "a value that does not fit its column's type is sent as NULL",
         "set event.converting.failure.handling.mode=fail",
-        DEBEZIUM_2,
+        CURRENT,
     ),
     Rule(
         "decimals-as-doubles",
@@ -87,7 +87,7 @@ VALUE: tuple[Rule, ...] = (
         Is("interval.handling.mode", ("numeric",), default="numeric"),
         "months and days of an interval become an average number of microseconds",
         "set interval.handling.mode=string, if you store intervals",
-        (Family.POSTGRESQL, Family.ORACLE, Family.YUGABYTEDB),
+        (*SLOT, Family.ORACLE, Family.YUGABYTEDB),
     ),
     Rule(
         "years-of-two-digits",
@@ -119,7 +119,7 @@ VALUE: tuple[Rule, ...] = (
         Is("include.unknown.datatypes", ("false",), default="false"),
         "columns of types that Debezium does not know are left out",
         "set include.unknown.datatypes=true, if you have any; they arrive as bytes",
-        (Family.POSTGRESQL,),
+        SLOT,
     ),
     Rule(
         "columns-truncated",

@@ -10,7 +10,8 @@ from strandline.connectors.postgresql import PostgreSQL
 from strandline.connectors.sqlserver import SQLServer
 from strandline.connectors.yugabytedb import YugabyteDB
 
-_ALL: tuple[Connector, ...] = (MySQL(), Oracle(), SQLServer(), YugabyteDB(), PostgreSQL())
+# PostgreSQL first: what both accept is YugabyteDB's only where a source file says so.
+_ALL: tuple[Connector, ...] = (MySQL(), Oracle(), SQLServer(), PostgreSQL(), YugabyteDB())
 
 CONNECTORS: dict[str, Connector] = {
     name: connector for connector in _ALL for name in connector.names

@@ -28,7 +28,8 @@ class PostgreSQL(Connector):
     full_before = False  # only under REPLICA IDENTITY FULL
 
     def recognises(self, source: Mapping[str, Any]) -> bool:
-        return integer_like(source.get("lsn")) or text(source.get("sequence")) is not None
+        lsn = text(source.get("lsn"))
+        return integer_like(lsn) or (lsn is None and text(source.get("sequence")) is not None)
 
     def position(self, source: Mapping[str, Any]) -> Position:
         commit, lsn = _sequence(source)

@@ -5,7 +5,8 @@ of the lsn `term:index:key:write:time`, which compare inside one tablet only: a 
 the rows of its own tablet (debezium-facts §1.5, ordering-notes §9 A4). Cells come wrapped,
 `{"value": …, "set": …}`; a bare null in an update was not sent (§6). Several tablets may report one
 truncate. Time: `commit_time >> 12` in microseconds; `ts_ms` was wrong before August 2023. The
-logical-replication connector sends PostgreSQL's numeric lsn and is read by PostgreSQL's rules.
+logical-replication connector is a fork of Debezium's for PostgreSQL and calls itself so (YugabyteDB
+in its documentation); its numeric lsn orders as PostgreSQL's, its cells come wrapped (§1.6).
 """
 
 from collections.abc import Mapping
@@ -27,7 +28,7 @@ class YugabyteDB(Connector):
     """See the module."""
 
     names = ("bmdbdb", "yugabytedb")
-    accepts = ("bmdbdb", "yugabytedb")
+    accepts = ("bmdbdb", "yugabytedb", "YugabyteDB", "postgresql")
     full_before = False
 
     def recognises(self, source: Mapping[str, Any]) -> bool:

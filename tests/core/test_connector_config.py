@@ -106,6 +106,10 @@ EXAMPLES = {
     "replica-identity-of-tables": default(IDENTITIES, None, "public.*:FULL"),
     "publication-by-hand": plain("publication.autocreate.mode", "disabled", "filtered"),
     "wal-of-idle-database": default("heartbeat.interval.ms", "0", "60000"),
+    "positions-of-a-slot": default("slot.lsn.type", "SEQUENCE", "HYBRID_TIME"),
+    "positions-of-transactions": plain("slot.lsn.type", "HYBRID_TIME", "SEQUENCE"),
+    "slots-in-parallel": plain("streaming.mode", "parallel", "default"),
+    "cells-of-yugabytedb": default("plugin.name", "yboutput", "pgoutput"),
     "gtid-sources": Example(
         "gtid.source.excludes",
         "36f1",
@@ -368,7 +372,7 @@ EXAMPLES = {
 }
 
 # Nothing in a configuration can show these or put them right.
-BEYOND = {"binlog-image"}
+BEYOND = {"binlog-image", "truncates-of-yugabytedb"}
 
 GOOD_POSTGRESQL = {
     "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
@@ -573,8 +577,34 @@ def test_settings_alone_and_the_form_of_the_rest_api_are_the_same(file):
 @pytest.mark.parametrize(("name", "family"), CLASSES.items())
 def test_a_class_is_known_by_its_full_and_its_short_names(name, family, file):
     simple = name.rpartition(".")[2]
-    for spelling in (name, simple, simple.removesuffix("Connector"), f" {name} "):
+    short = () if simple == "YugabyteDBConnector" else (simple, simple.removesuffix("Connector"))
+    for spelling in (name, *short, f" {name} "):
         assert advice.read(file({"connector.class": spelling})).family is family
+
+
+@pytest.mark.parametrize("name", ["YugabyteDBConnector", "YugabyteDB"])
+def test_a_short_name_that_two_connectors_have_is_refused(name, file):
+    with pytest.raises(SpecError) as raised:
+        advice.read(file({"connector.class": name}))
+    assert all(
+        known in str(raised.value) for known in CLASSES if known.endswith("YugabyteDBConnector")
+    )
+
+
+def test_yugabytedb_s_connector_for_replication_slots_is_judged_by_rules_of_its_own(file):
+    of = {"connector.class": "io.debezium.connector.postgresql.YugabyteDBConnector"}
+    found = advice.findings(advice.read(file({**GOOD_POSTGRESQL, **of, "plugin.name": "yboutput"})))
+    assert [(f.setting, f.severity) for f in found] == [
+        ("TRUNCATE", Severity.NOTE),
+        ("slot.lsn.type", Severity.NOTE),
+        ("plugin.name", Severity.NOTE),
+    ]
+
+
+@pytest.mark.parametrize("name", ["YBExtractNewRecordState", "yugabytedb.YBExtractNewRecordState"])
+def test_the_classes_of_that_connector_are_known_by_both_names_it_gives_them(name):
+    settings = smt(f"io.debezium.connector.postgresql.transforms.{name}")
+    assert found(BY_ID["flattened-nulls-replaced"], settings, Family.YUGABYTEDB_SLOT)
 
 
 def test_numbers_and_truth_values_are_the_text_that_connect_makes_of_them(file):

@@ -5,7 +5,10 @@ import json
 import pytest
 from events import Stream
 
+from strandline import connectors
 from strandline.change import Control, Quarantined
+from strandline.connectors import CONNECTORS
+from strandline.interpreter import interpret
 from strandline.interpreter.decode import Decoded, decode
 
 
@@ -109,3 +112,37 @@ def test_the_other_key_of_a_move_is_the_same_in_every_spelling_of_the_header(hea
     value = json.dumps({**ENVELOPE, "op": "d", "after": None}).encode()
     record = Stream().add(b'{"id":1}', value, headers=[("__debezium.newkey", header)])
     assert decode(record).change.moved_to == '{"id":2}'
+
+
+def logical(op, lsn, called, **row):
+    """A record of YugabyteDB's connector for replication slots, which calls itself PostgreSQL."""
+    source = {"connector": called, "lsn": lsn, "sequence": f'["{lsn - 1}","{lsn}"]', "ts_ms": lsn}
+    cells = {column: value and {"value": value, "set": True} for column, value in row.items()}
+    return json.dumps({"op": op, "after": cells, "source": {**source, "txId": 7}}).encode()
+
+
+@pytest.mark.parametrize("name", ["postgresql", "YugabyteDB", "yugabytedb"])
+def test_yugabytedb_s_records_of_a_replication_slot_are_read_where_the_source_file_says_so(name):
+    stream = Stream()
+    key = b'{"id":{"value":1,"set":true}}'
+    stream.add(key, logical("c", 10, name, id=1, name="A", note="x"))
+    stream.add(key, logical("u", 20, name, id=1, name="B", note=None))
+    (table,) = interpret(stream.records, CONNECTORS["yugabytedb"]).tables
+    assert [dict(version.row) for version in table.versions] == [
+        {"id": 1, "name": "A", "note": "x"},
+        {"id": 1, "name": "B", "note": "x"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "connector"),
+    [
+        ({"connector": "postgresql", "lsn": 1}, "postgresql"),
+        ({"connector": "YugabyteDB", "lsn": 1}, "yugabytedb"),
+        ({"lsn": 1, "sequence": '["0","1"]'}, "postgresql"),
+        ({"lsn": None, "sequence": '["0","1"]'}, "postgresql"),
+        ({"lsn": "1:4::0:0", "sequence": '[null,"1:4::0:0"]'}, "yugabytedb"),
+    ],
+)
+def test_without_a_source_file_the_records_say_whose_they_are(source, connector):
+    assert connectors.of(source) is CONNECTORS[connector]
