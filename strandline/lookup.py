@@ -49,9 +49,11 @@ def key(wanted: str, keys: Collection[str], decoder: Decoder) -> str:
     if as_sent in keys:
         return as_sent
     given = _given(wanted)
-    found = next((each for each in keys if _same(given, _cells(each))), None)
-    if found is not None:
-        return found
+    # To the letter first: as JSON the text 1e5 is a number that is spelt otherwise.
+    for meant in (wanted, given):
+        found = next((each for each in keys if _same(meant, _cells(each))), None)
+        if found is not None:
+            return found
     raise SpecError(_no_key(wanted, given, keys))
 
 

@@ -1,9 +1,12 @@
-"""A key as a person writes it, where only one other key of the table is known."""
+"""A key as a person writes it, where the keys of a table are known, or one other of them is."""
 
 import pytest
 
 from strandline.errors import SpecError
-from strandline.lookup import like, nearest
+from strandline.interpreter import TableRules
+from strandline.interpreter.decode import Decoder
+from strandline.key import canonical
+from strandline.lookup import key, like, nearest
 
 BOTH = '{"order_id":2,"code":"A"}'
 
@@ -68,6 +71,14 @@ def test_a_value_that_no_key_of_the_table_can_have_is_refused(wanted, sample, sa
 
 def test_half_a_json_document_is_a_text_like_any_other():
     assert like('{"id": 5', '{"code":"A"}') == '{"code":"{\\"id\\": 5"}'
+
+
+@pytest.mark.parametrize(
+    "text", ["1e3", "1.50", "007", "0x1f", "true", "null", "1000", "-0", "[1]"]
+)
+def test_a_text_that_looks_like_something_else_is_found_to_the_letter(text):
+    keys = [canonical({"code": each}) for each in ("1000", "1.5", "7", text)]
+    assert key(text, keys, Decoder(None, TableRules())) == canonical({"code": text})
 
 
 def test_where_there_is_nothing_nothing_is_close():
