@@ -2,16 +2,22 @@
 
 Fields: `topic, partition, offset, ts` (milliseconds, may be absent), `headers` (a flat list name,
 value, name, value …, may be absent), `key`, `payload` (text; null is a tombstone). Source: kcat's
-JSON envelope.
+JSON envelope. A capture may be compressed by gzip, and begin with a byte order mark.
 """
 
+import gzip
 import json
+import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
+from typing import TextIO
 
 from strandline.errors import SpecError
 from strandline.record import Coordinates, Record
 
+_GZIP = b"\x1f\x8b"  # RFC 1952
 _LATEST = 250_000_000_000_000  # milliseconds: beyond the year 9,800
 
 
@@ -21,23 +27,30 @@ def read(paths: Iterable[Path]) -> Iterator[Record]:
     Raises `SpecError` that names file and line where a line is not such a record.
     """
     for path in paths:
-        try:
-            lines = path.open(encoding="utf-8", newline="\n")
-        except OSError as error:
-            raise SpecError(f"cannot read capture {path}: {error.strerror}") from error
         number = 0
-        with lines:
-            try:
+        try:
+            with _opened(path) as lines:
                 for number, line in enumerate(lines, 1):
                     if line.strip():
                         yield _record(line, f"{path}:{number}")
-            except UnicodeDecodeError as error:
-                raise SpecError(
-                    f"{path}: not UTF-8 behind line {number}; records in a binary format (Avro, "
-                    "Protobuf) have to be turned into JSON before"
-                ) from error
-            except OSError as error:
-                raise SpecError(f"cannot read capture {path}: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise SpecError(
+                f"{path}: not UTF-8 behind line {number}; records in a binary format (Avro, "
+                "Protobuf) have to be turned into JSON before, what is compressed otherwise than "
+                "by gzip into plain text"
+            ) from error
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise SpecError(f"{path}: damaged behind line {number}: {error}") from error
+        except OSError as error:
+            raise SpecError(f"cannot read capture {path}: {error.strerror}") from error
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[TextIO]:
+    with path.open("rb") as file:
+        packed = file.peek(len(_GZIP)).startswith(_GZIP)  # a pipe cannot be read again
+        plain = gzip.GzipFile(fileobj=file) if packed else file
+        yield TextIOWrapper(plain, encoding="utf-8-sig", newline="\n")
 
 
 def _record(line: str, where: str) -> Record:

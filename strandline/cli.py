@@ -6,7 +6,9 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
+from typing import TextIO
 
 from strandline import __version__, advice, capture, drawing, engine, explanation, rendering, source
 from strandline.change import Quarantined
@@ -17,19 +19,52 @@ from strandline.record import Record
 from strandline.source import Source
 
 USAGE = 2
+INTERRUPTED = 130  # as shells say of what SIGINT ended
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command. 0 is success, 2 a usage or spec error, told in one line."""
-    options = _parser().parse_args(arguments)
     try:
-        return int(options.run(options))
+        return _run(arguments)
     except StrandlineError as error:
         print(f"strandline: {error}", file=sys.stderr)
         return USAGE
     except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone, e.g. `| head`; nobody is left to tell
+        _abandon(sys.stdout, sys.stderr)  # the reader has gone, e.g. `| head`: nobody is to be told
         return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    _encode(errors="backslashreplace")
+    try:
+        options = _parser().parse_args(arguments)
+        return int(options.run(options))
+    finally:
+        _print("", flush=True)  # while it can still be told that it does not arrive
+
+
+def _print(text: str, *, flush: bool = False) -> None:
+    """Writes to standard output; `SpecError` where that takes no more, on a full disk."""
+    try:
+        print(text, end="", flush=flush)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _abandon(sys.stdout)
+        raise SpecError(f"cannot write standard output: {error.strerror}") from error
+
+
+def _abandon(*streams: TextIO) -> None:
+    """Lets what is left go nowhere: at its end the interpreter would try again, and fail aloud."""
+    for stream in streams:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _encode(encoding: str | None = None, errors: str | None = None) -> None:
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding=encoding, errors=errors)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -69,10 +104,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be 1 or more")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number, 1 or more, not '{text}'")
+    return int(text)
 
 
 def _history(options: argparse.Namespace) -> int:
@@ -84,8 +118,9 @@ def _history(options: argparse.Namespace) -> int:
     )
     if options.quarantine:
         _write_quarantine(options.quarantine, outcome.quarantined)
+    _encode("utf-8")  # JSON is, whatever the terminal (RFC 8259)
     for topic, cells in outcome.rows:
-        print(rendering.line(topic, cells))
+        _print(f"{rendering.line(topic, cells)}\n")
     print(summary(outcome.counts), file=sys.stderr)
     for topic, doubt in outcome.doubtful:
         print(f"strandline: warning: {topic}: {doubt}", file=sys.stderr)
@@ -137,7 +172,7 @@ def _explain(options: argparse.Namespace) -> int:
     )
     encoding = sys.stdout.encoding or "utf-8"
     for line in drawing.draw(evidence.explain(options.key), _pen(encoding)):
-        print(line.encode(encoding, "backslashreplace").decode(encoding))
+        _print(f"{line}\n")
     return 0
 
 
@@ -163,7 +198,7 @@ def _check_file(path: Path) -> int:
     except StrandlineError as error:
         print(f"strandline: {error}", file=sys.stderr)
         return USAGE
-    print(f"{path}: ok: source '{found.name}', connector {found.connector}")
+    _print(f"{path}: ok: source '{found.name}', connector {found.connector}\n")
     return 0
 
 
@@ -171,6 +206,6 @@ def _advise(path: Path) -> int:
     configuration = advice.read(path)
     found = advice.findings(configuration)
     for finding in found:
-        print(f"{path}: {finding.line()}")
-    print(f"{path}: {advice.summary(configuration, found)}")
+        _print(f"{path}: {finding.line()}\n")
+    _print(f"{path}: {advice.summary(configuration, found)}\n")
     return USAGE if any(f.severity is advice.Severity.LOSES for f in found) else 0

@@ -1,7 +1,12 @@
 """The command line as a person uses it."""
 
+import gzip
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from events import Stream
@@ -99,6 +104,45 @@ def test_a_capture_that_is_no_text_ends_with_two_and_a_remedy(tmp_path, capsys):
     assert "avro.jsonl: not UTF-8" in capsys.readouterr().err
 
 
+def packed(path):
+    path.write_bytes(gzip.compress(path.read_bytes()))
+
+
+def marked(path):
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+
+
+@pytest.mark.parametrize("changed", [[], [packed], [marked], [marked, packed]])
+def test_a_capture_may_be_compressed_and_begin_with_a_byte_order_mark(changed, capture, capsys):
+    stream = Stream()
+    stream.change("c", 1, 10, name="Ä")
+    path = capture(stream.records)
+    for change in changed:
+        change(Path(path))
+    assert cli.main(["history", path]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "Ä"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda packed: packed[:-9],
+        lambda packed: packed[:2] + b"x" + packed[3:],
+        lambda packed: packed[:20] + b"xxxxxxxx" + packed[28:],
+    ],
+    ids=["cut", "no deflate", "overwritten"],
+)
+def test_a_damaged_archive_ends_with_two_in_one_line(damage, capture, capsys):
+    stream = Stream()
+    stream.change("c", 1, 10, name="A")
+    path = Path(capture(stream.records))
+    path.write_bytes(damage(gzip.compress(path.read_bytes())))
+    assert cli.main(["history", str(path)]) == 2
+    printed = capsys.readouterr().err
+    assert "capture.jsonl" in printed
+    assert printed.count("\n") == 1
+
+
 def test_a_quarantine_that_cannot_be_written_is_named_before_anything_is_printed(
     capture, tmp_path, capsys
 ):
@@ -133,3 +177,70 @@ def test_check_tells_good_from_bad_source_files(tmp_path, capsys):
     assert cli.main(["check", str(good)]) == 0
     assert cli.main(["check", str(good), str(bad)]) == 2
     assert "'topic_prefix' is missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", ["x", "0", "-1", "1e3", "1.5", ""])
+def test_a_number_of_batches_that_is_none_says_what_one_is(number, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["history", "capture.jsonl", f"--batches={number}"])
+    assert ended.value.code == 2
+    told = f"must be a whole number, 1 or more, not '{number}'"
+    assert told in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------- standard output
+
+FULL = Path("/dev/full")
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+ENVIRONMENTS = [BUFFERED, {**BUFFERED, "PYTHONUNBUFFERED": "1"}]
+
+
+def strandline(*arguments, **options):
+    """What the command does as a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "strandline", *arguments],
+        stderr=subprocess.PIPE,
+        **options,
+    )
+
+
+@pytest.fixture(params=["history", "explain", "check", "--help"])
+def command(request, capture, tmp_path):
+    """Commands with output."""
+    stream = Stream()
+    stream.change("c", 1, 10, name="Ä")
+    spec = tmp_path / "shop.toml"
+    spec.write_text('connector = "postgresql"\n[kafka]\ntopic_prefix = "shop"\n')
+    path = capture(stream.records)
+    return {
+        "history": ["history", path],
+        "explain": ["explain", path, "--table", stream.topic, "--key", "1"],
+        "check": ["check", str(spec)],
+        "--help": ["--help"],
+    }[request.param]
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs a device that is always full")
+def test_output_that_cannot_be_written_is_told_in_one_line(command):
+    with FULL.open("w") as full, strandline(*command, stdout=full, env=BUFFERED) as process:
+        *_, last = process.stderr.read().decode().splitlines()
+    assert process.returncode == 2
+    assert last == "strandline: cannot write standard output: No space left on device"
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=["buffered", "unbuffered"])
+def test_a_reader_that_has_gone_is_no_error(command, environment):
+    with strandline(*command, stdout=subprocess.PIPE, env=environment) as process:
+        process.stdout.close()
+        told = process.stderr.read().decode()
+    assert process.returncode == 0
+    assert "Broken" not in told
+    assert "Traceback" not in told
+
+
+def test_history_is_utf_8_and_the_rest_what_the_terminal_has(command):
+    environment = {**BUFFERED, "PYTHONIOENCODING": "ascii"}
+    with strandline(*command, stdout=subprocess.PIPE, env=environment) as process:
+        printed = process.stdout.read()
+    assert process.returncode == 0
+    assert ("Ä" in printed.decode()) == ("history" in command)
