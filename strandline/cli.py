@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
@@ -14,6 +14,7 @@ from strandline import __version__, advice, capture, drawing, engine, explanatio
 from strandline.change import Quarantined
 from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError, StrandlineError
+from strandline.printable import printable
 from strandline.receipt import Counts
 from strandline.record import Record
 from strandline.source import Source
@@ -110,6 +111,7 @@ def _positive(text: str) -> int:
 
 
 def _history(options: argparse.Namespace) -> int:
+    _spare((*options.capture, options.spec), options.quarantine)
     spec, records = _captured(options)
     outcome = engine.named(options.engine)(
         records,
@@ -132,8 +134,26 @@ def _history(options: argparse.Namespace) -> int:
 def _captured(options: argparse.Namespace) -> tuple[Source | None, list[Record]]:
     """The source file, if one is given, and the captured records that belong to it."""
     spec = source.load(options.spec, {source.LAKE_VARIABLE: "."}) if options.spec else None
-    records = capture.read(options.capture)
-    return spec, [record for record in records if spec is None or spec.owns(record.at.topic)]
+    records = list(capture.read(options.capture))
+    if spec is None:
+        return None, records
+    own = [record for record in records if spec.owns(record.at.topic)]
+    if records and not own:
+        raise SpecError(
+            f"{options.spec}: no record is of this source, whose topics are {spec.topic_prefix}.…; "
+            f"the first is of {printable(records[0].at.topic)}"
+        )
+    return spec, own
+
+
+def _spare(inputs: Iterable[Path | None], output: Path | None) -> None:
+    """Refuses to write over what is read."""
+    if output and output.is_file() and any(each and _same(each, output) for each in inputs):
+        raise SpecError(f"quarantine {output} is what is read: name another file")
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.exists() and one.samefile(other)
 
 
 def summary(counts: Counts) -> str:

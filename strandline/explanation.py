@@ -86,11 +86,17 @@ def gather(
     """Interprets the records of a stream and keeps what concerns one table.
 
     `table` is a topic or its unambiguous end. Raises `SpecError` that says which tables there are,
-    or why this one stopped.
+    why there are none, or why this one stopped.
     """
     arrived = {record.at: record for record in records}
     histories = interpret(arrived.values(), connector, rules=rules)
     tables = {history.topic: history for history in histories.tables}
+    if not tables and histories.quarantined:
+        first = histories.quarantined[0]
+        raise SpecError(
+            f"there is no table: {len(histories.quarantined)} records are quarantined, the first "
+            f"as {first.reason}: {first.detail}"
+        )
     history = tables[lookup.topic(table, tables)]
     if history.stages is None:
         raise SpecError(f"{history.topic} has no history: {history.error}")

@@ -134,7 +134,7 @@ class Source:
 def load(path: Path, environ: Mapping[str, str] = os.environ) -> Source:
     """The source of a file. Raises `SpecError` with one line that says what to fix."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise SpecError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -155,6 +155,49 @@ def test_a_quarantine_that_cannot_be_written_is_named_before_anything_is_printed
     assert not printed.out
 
 
+@pytest.mark.parametrize("taken", ["the capture", "a link to it", "the source file"])
+def test_a_quarantine_never_takes_the_place_of_what_is_read(taken, capture, tmp_path, capsys):
+    stream = Stream()
+    stream.change("c", 1, 10, name="A")
+    path, link, spec = Path(capture(stream.records)), tmp_path / "link", tmp_path / "shop.toml"
+    spec.write_text('connector = "postgresql"\n[kafka]\ntopic_prefix = "shop"\n')
+    link.symlink_to(path)
+    before = path.read_bytes(), spec.read_bytes()
+    where = {"the capture": path, "a link to it": link, "the source file": spec}[taken]
+    told = ["--spec", str(spec), "--quarantine", str(where)]
+    assert cli.main(["history", str(path), *told]) == 2
+    assert (path.read_bytes(), spec.read_bytes()) == before
+    assert f"quarantine {where} is what is read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["history"], ["explain", "--table", "item", "--key", "1"]])
+def test_a_source_file_that_no_record_is_of_is_told(command, capture, tmp_path, capsys):
+    stream = Stream()
+    stream.change("c", 1, 10, name="A")
+    spec = tmp_path / "other.toml"
+    spec.write_text('connector = "postgresql"\n[kafka]\ntopic_prefix = "other"\n')
+    assert cli.main([*command, capture(stream.records), "--spec", str(spec)]) == 2
+    told = f"whose topics are other.…; the first is of {stream.topic}"
+    assert told in capsys.readouterr().err
+
+
+def test_explain_says_why_there_is_no_table(capture, tmp_path, capsys):
+    stream = Stream()
+    stream.change("c", 1, 10, name="A")
+    spec = tmp_path / "shop.toml"
+    spec.write_text('connector = "mysql"\n[kafka]\ntopic_prefix = "shop"\n')
+    asked = ["--table", "item", "--key", "1", "--spec", str(spec)]
+    assert cli.main(["explain", capture(stream.records), *asked]) == 2
+    told = "1 records are quarantined, the first as unknown_connector: source.connector is"
+    assert told in capsys.readouterr().err
+
+
+def test_a_source_file_may_begin_with_a_byte_order_mark(tmp_path):
+    spec = tmp_path / "shop.toml"
+    spec.write_text('\ufeffconnector = "mysql"\n[kafka]\ntopic_prefix = "p"\n', encoding="utf-8")
+    assert cli.main(["check", str(spec)]) == 0
+
+
 def test_a_capture_without_kafka_s_times_has_those_of_the_source(capture, capsys):
     stream = Stream()
     stream.change("c", 1, 10, name="A")
