@@ -1,15 +1,16 @@
 """Keys in columns: their cells, and the canonical text under which a row is known."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from strandline.inference import LONG_INTEGER
 from strandline.interpreter.decode import ROUTED
 from strandline.rules import TableRules
-from strandline.spelling import quote
+from strandline.spelling import INTEGER, quote
 from strandline.types import ColumnType
 from strandline_spark import documents, values
 from strandline_spark.cells import unwrapped
@@ -89,8 +90,9 @@ class Keys:
         for number, types in self.shape.keys.items():
             if types:
                 named = {name: cells.getField(name) for name in types}
-                text = F.when(cells.isNotNull(), _text(named, types))
-                cases = F.when(F.col("schema_id") == number, text).otherwise(cases)
+                text = _text(named, types, self.shape.numbers.get(number, frozenset()))
+                whole = F.when(cells.isNotNull(), text)
+                cases = F.when(F.col("schema_id") == number, whole).otherwise(cases)
         return cases
 
     def lacks(self, column: str) -> Column:
@@ -110,17 +112,30 @@ def digest(key: str) -> Column:
 
 def document(cells: Mapping[str, tuple[Column, ColumnType]]) -> Column:
     """The canonical key of typed cells; NULL where one of them is."""
+    return _document({name: values.json(cell, of) for name, (cell, of) in cells.items()})
+
+
+def _document(spelt: Mapping[str, Column]) -> Column:
     fields = (
         part
-        for number, (name, (cell, of)) in enumerate(cells.items())
-        for part in (F.lit(f"{',' if number else '{'}{quote(name)}:"), values.json(cell, of))
+        for number, (name, text) in enumerate(spelt.items())
+        for part in (F.lit(f"{',' if number else '{'}{quote(name)}:"), text)
     )
     return F.concat(*fields, F.lit("}"))
 
 
-def _text(cells: Mapping[str, Column], types: Mapping[str, ColumnType]) -> Column:
-    """The canonical key of cells as text; NULL where one is null or no value of its type."""
+def _text(
+    cells: Mapping[str, Column], types: Mapping[str, ColumnType], numbers: Container[str] = ()
+) -> Column:
+    """The canonical key of cells as text; NULL where one is null or no value of its type.
+
+    Of `numbers`, which nobody declared, each is written as its own form says: a fraction in one
+    key does not make fractions of all others.
+    """
     typed = {name: values.decode(cells[name], of) for name, of in types.items()}
     unfit = (typed[name].isNull() for name in types)  # also where the cell is null
-    text = document({name: (typed[name], of) for name, of in types.items()})
-    return F.when(~reduce(lambda a, b: a | b, unfit), text)
+    spelt = {name: values.json(typed[name], of) for name, of in types.items()}
+    for name in (each for each in types if each in numbers):
+        integer = values.json(values.decode(cells[name], LONG_INTEGER), LONG_INTEGER)
+        spelt[name] = F.when(cells[name].rlike(rf"\A{INTEGER}\z"), integer).otherwise(spelt[name])
+    return F.when(~reduce(lambda a, b: a | b, unfit), _document(spelt))

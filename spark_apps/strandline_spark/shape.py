@@ -5,14 +5,14 @@ source's schema history, then what the values themselves show.
 """
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from strandline import connect, flattened, naming, values, widening
 from strandline.connectors import Connector
-from strandline.inference import merged
+from strandline.inference import FRACTION, merged
 from strandline.rules import TableRules
 from strandline.schema_history import Definition
 from strandline.types import ColumnType, from_connect
@@ -54,6 +54,7 @@ class Shape:
     `targets` are the types that the columns are stored in, `defaults` what each schema says that a
     column has where it is not given a value, as cells are spelt. `untyped` are fields of images
     that say nothing of their type, being null in each. `described` are the schemas of values.
+    `numbers` are key columns, by schema, that nobody declared: each number is one of its own form.
     """
 
     columns: Mapping[str, Mapping[int, ColumnType]]
@@ -63,6 +64,7 @@ class Shape:
     untyped: Sequence[str]
     bare: bool  # some records have no schema, so nothing warrants the form of their cells
     described: frozenset[int] = frozenset()
+    numbers: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -99,6 +101,7 @@ def shape(
     bare = {number: pair for number, pair in schemas.items() if pair.bare}
     embedded = {name for types in rows.values() for name in types}
     inferred: set[str] = set()
+    numbers: dict[int, frozenset[str]] = {}
     if bare:
         declared = {n: rows.get(n) or known.declared(n, pair) for n, pair in bare.items()}
         rows_of = carries_row(connector.accepts, keyed=not known.rules.key)
@@ -112,6 +115,8 @@ def shape(
                 types = {**shown.key, **alone, **declared[number]}
                 names = pair.key_names or shown.names
                 keys[number] = {name: types[name] for name in names if name in types}
+                told_by_none = keys[number].keys() - alone.keys() - declared[number].keys()
+                numbers[number] = frozenset(n for n in told_by_none if types[n] == FRACTION)
             if pair.value is None:
                 rows[number] = declared[number] | {n: told[n] for n in sorted(inferred)}
     columns = _by_column(rows, inferred - embedded)
@@ -127,6 +132,7 @@ def shape(
         untyped,
         any(pair.value is None for pair in bare.values()),
         described,
+        numbers,
     )
 
 
@@ -222,7 +228,9 @@ def _shown(
     rows = {"row": row_values(), "deleted": deleted_values()} if names else {}
     wanted = {of: F.when(genuine, value) for of, value in rows.items()}
     if any(name not in types for types in declared.values() for name in every):
-        wanted["key"] = key_values()
+        # A tombstone may have any key; it counts where nothing but such tell what keys are.
+        lone = [number for number, pair in bare.items() if not pair.row_names]
+        wanted["key"] = F.when(genuine | F.col("schema_id").isin(*lone), key_values())
     without = records.where(F.col("schema_id").isin(*bare))
     found = inference.shown(without, wanted) if wanted else {}
     return _Shown(
