@@ -32,9 +32,9 @@ def check(latest: Mapping[Identity, str], standing: Mapping[Identity, str]) -> N
     `latest` is the place of the last change, `standing` that of the row which was changed longest
     ago, of those that are current.
     """
-    for (scope, old), since in sorted(standing.items(), key=lambda each: (each[1], each[0])):
+    for (table, old), since in sorted(standing.items(), key=lambda each: (each[1], each[0])):
         for (other, new), last in sorted(latest.items()):
-            if other == scope and new != old and last > since:
+            if other == table and new != old and last > since:
                 raise Terminal(_told(old, new))
 
 

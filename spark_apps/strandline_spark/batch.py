@@ -1,7 +1,7 @@
 """What arrived for one table in a run: decoded, counted, and put on record."""
 
 from collections.abc import Iterable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
@@ -24,15 +24,15 @@ class Tally:
     Two tags (`servers.tag`) where changes and truncates are of several servers or epochs.
     """
 
-    landed: int
-    changes: int
-    fences: int
-    tombstones: int
-    control: int
-    quarantined: int
-    moves: int
-    reads: int
-    in_flight: int
+    landed: int = 0
+    changes: int = 0
+    fences: int = 0
+    tombstones: int = 0
+    control: int = 0
+    quarantined: int = 0
+    moves: int = 0
+    reads: int = 0
+    in_flight: int = 0
     first_tag: str | None = None
     last_tag: str | None = None
 
@@ -60,8 +60,7 @@ class Batch:
     keys: frozenset[tuple[str, ...]] = frozenset()
 
 
-_NUMBERS = [field.name for field in fields(Tally) if field.default is MISSING]
-NOTHING = Batch(Tally(**dict.fromkeys(_NUMBERS, 0)), None)
+NOTHING = Batch(Tally(), None)
 
 
 def arrived(part: Part) -> Batch:

@@ -6,7 +6,7 @@ record was landed for them: in place of its coordinates they have `TOPIC` and th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -16,7 +16,7 @@ from strandline.position import Phase
 from strandline.reconciliation import TOPIC
 from strandline.version import TimeQuality
 from strandline_spark import changes, delta
-from strandline_spark.batch import NOTHING, Batch
+from strandline_spark.batch import Batch, Tally
 from strandline_spark.distinct import major
 from strandline_spark.table import TableRun
 
@@ -38,7 +38,7 @@ class Corrected(TableRun):
         if self.corrections is not None and delta.applied(self.spark, path) < self.run:
             delta.append(self.corrections, path, self.run)
         count = delta.read(self.spark, path).where(F.col("_run") == self.run).count()
-        return Batch(replace(NOTHING.tally, landed=count, changes=count), None)
+        return Batch(Tally(landed=count, changes=count), None)
 
 
 def corrections(differences: DataFrame, run: TableRun, as_of: str) -> DataFrame:

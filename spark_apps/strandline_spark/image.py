@@ -26,8 +26,8 @@ _DOCUMENT = rf"^(?:{_FALSE}|{_SHAPE}|{_LINE}|{_STRUCT})\z"
 _LONGEST = 1_000  # characters: nothing that stands in is longer
 
 
+# By column the text of a cell, and whether the image holds it (never NULL).
 Cells = Mapping[str, tuple[Column, Column]]
-"""By column the text of a cell, and whether the image holds it (never NULL)."""
 
 
 def nothing() -> Column:
