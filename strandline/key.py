@@ -12,7 +12,7 @@ from datetime import datetime, time
 from decimal import Decimal
 
 from strandline.rendering import floating, plain
-from strandline.spelling import Number
+from strandline.spelling import Number, spelled
 from strandline.values import compact
 
 _MIDNIGHT = time()
@@ -21,6 +21,11 @@ _MIDNIGHT = time()
 def canonical(cells: Mapping[str, object]) -> str:
     """The key's text, e.g. `{"order_id":2,"line_no":9}`."""
     return compact({name: _component(value) for name, value in cells.items()})
+
+
+def text(value: object) -> str:
+    """One cell in the words of a key, without quotes: 10.50 as 10.5, true as true."""
+    return spelled(_component(value))
 
 
 def shortest(number: Decimal) -> Number:

@@ -52,10 +52,11 @@ class TableRules:
 
     `key`: the columns that identify a row where its records have no key. `track`, `ignore`: the
     columns whose change makes a version, or does not. `columns`: the column contract for records
-    without schema, as (name, type) in the words of `column_type`. `flattened`: None lets each
-    record show whether ExtractNewRecordState made it. `sweep`: whether a completed snapshot closes
-    the rows that it did not read. `hold_regress`: whether positions that go back, as where a log
-    begins anew, or that do not compare, stop the table until somebody decides.
+    without schema, as (name, type) in the words of `column_type`; a `string` there is kept as a
+    text where a schema says otherwise, too, unless it is a column of the key. `flattened`: None
+    lets each record show whether ExtractNewRecordState made it. `sweep`: whether a completed
+    snapshot closes the rows that it did not read. `hold_regress`: whether positions that go back,
+    as where a log begins anew, or that do not compare, stop the table until somebody decides.
     """
 
     key: tuple[str, ...] = ()
@@ -72,6 +73,11 @@ class TableRules:
     def contract(self) -> dict[str, ColumnType]:
         """The column types of the contract."""
         return {name: column_type(text) for name, text in self.columns}
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The columns that the contract keeps as texts, whatever schemas say of them."""
+        return frozenset(name for name, of in self.contract.items() if of == types.TEXT)
 
     def epoch(self, timestamp: int) -> int:
         """The lineage of the log that a record of that Kafka time belongs to."""

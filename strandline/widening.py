@@ -5,14 +5,15 @@ to wider integers and decimals, 32-bit integers and floats to double, decimals t
 to local timestamps.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from itertools import combinations
 
+from strandline import key
 from strandline.errors import Terminal
-from strandline.types import MAX_PRECISION, ColumnType, Kind
+from strandline.types import MAX_PRECISION, TEXT, ColumnType, Kind
 from strandline.values import exact
 
 _INTEGERS = {Kind.INT16: 5, Kind.INT32: 10, Kind.INT64: 20}  # and the digits that a decimal needs
@@ -33,9 +34,17 @@ def common(column: str, types: Iterable[ColumnType]) -> ColumnType:
     a, b = next(pair for pair in combinations(distinct, 2) if _joined(pair) is None)
     raise Terminal(
         f"column '{column}' changed its type from {_called(a)} to {_called(b)}, and neither holds "
-        "the other's values: rebuild the table under another name, or, where its records have no "
-        "schema, declare the type in the table's 'columns'"
+        f"the other's values: declare {column} = \"string\" in the table's 'columns', which keeps "
+        "both as texts, unless it is a column of the key; or, where its records have no schema, "
+        "declare its type there. Then rebuild a history that Airflow made: replay__SOURCE, 'swap'"
     )
+
+
+def unite(
+    column: str, types: Iterable[ColumnType], texts: Container[str] = frozenset()
+) -> ColumnType:
+    """The same, where the table's contract may want some columns as texts."""
+    return TEXT if column in texts else common(column, types)
 
 
 def _joined(types: Iterable[ColumnType]) -> ColumnType | None:
@@ -107,7 +116,11 @@ def stored(spark: str) -> ColumnType:
 def widen(value: object, of: ColumnType | None, to: ColumnType) -> object:
     """The same value in the wider type; `of` is the type that it was declared with."""
     match value:
-        case bool() | None:
+        case None | str():
+            return value
+        case _ if to.kind is Kind.TEXT:
+            return key.text(value)
+        case bool():
             return value
         case int() | Decimal() if to.kind is Kind.DECIMAL:
             sign, digits, exponent = Decimal(value).as_tuple()

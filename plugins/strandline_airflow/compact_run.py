@@ -41,9 +41,10 @@ def plan(source: Source, run_after: datetime) -> str | None:
     if manifest is None:
         return None
     log.info(
-        "Run %d of %s applies %s, landed up to version %d",
+        "Run %d of %s %s %s, landed up to version %d",
         manifest.number,
         source.name,
+        "applies" if manifest.work is Work.COMPACT else f"finishes '{manifest.work}' of",
         ", ".join(cut.table for cut in manifest.tables) or "control topics only",
         manifest.landing_version,
     )

@@ -60,6 +60,10 @@ class NoSuchThing(SpecError):
     """What was asked for is not there; the text says what there is."""
 
 
+class NoSuchTable(NoSuchThing):
+    """The table, or its source, is not there: no way leads back to it."""
+
+
 app = FastAPI(
     title="Strandline",
     docs_url=None,
@@ -98,7 +102,7 @@ def _named(user: GetUserDep, source: Annotated[str, Query()]) -> Source:
     if source in own:
         return own[source]
     there = ", ".join(own) or "none that you may see"
-    raise NoSuchThing(refused.get(source) or f"there is no source '{source}'; there are: {there}")
+    raise NoSuchTable(refused.get(source) or f"there is no source '{source}'; there are: {there}")
 
 
 NamedSource = Annotated[Source, Depends(_named)]
@@ -109,7 +113,7 @@ def _table(standing: SourceStanding, name: str) -> TableStanding:
     found = next((each for each in standing.tables if each.table == name), None)
     if found is None:
         close = findings.closest(name, [each.table for each in standing.tables])
-        raise NoSuchThing(f"source '{standing.source}' has no table '{name}'; {close}")
+        raise NoSuchTable(f"source '{standing.source}' has no table '{name}'; {close}")
     return found
 
 
@@ -321,12 +325,12 @@ def _shown(view: str, status: int = 200, **what: Any) -> Response:
 # ---------------------------------------------------- what goes wrong
 
 
-def _message(status: int, text: str, request: Request) -> Response:
-    """What went wrong, and the way back: to the table or the source that was asked about."""
+def _message(status: int, text: str, request: Request, *, leads_back: bool = True) -> Response:
+    """What went wrong, and the way back to the table that was asked about."""
     given = request.query_params
     source, table = given.get("source"), given.get("table")
     back = []
-    if source and table and status != 401:
+    if source and table and leads_back:
         back = [(_address("table", source=source, table=table), table)]
     return _shown("message", status, text=text, back=back)
 
@@ -335,7 +339,7 @@ def _message(status: int, text: str, request: Request) -> Response:
 def _told(request: Request, error: StrandlineError) -> Response:
     status = 404 if isinstance(error, NoSuchThing) else 400
     status = 503 if isinstance(error, Transient) else status
-    return _message(status, str(error), request)
+    return _message(status, str(error), request, leads_back=not isinstance(error, NoSuchTable))
 
 
 @app.exception_handler(RequestValidationError)
@@ -356,7 +360,7 @@ def _refused(request: Request, error: HTTPException) -> Response:
         404: "There is no such view. Start at the overview",
         405: "This page only reads. What changes something is a DAG: trigger it in Airflow",
     }.get(error.status_code, str(error.detail))
-    return _message(error.status_code, text, request)
+    return _message(error.status_code, text, request, leads_back=error.status_code != 401)
 
 
 @app.exception_handler(Exception)

@@ -93,15 +93,15 @@ class Cells:
         return cells | {name: is_so for name, is_so in unheld.items() if is_so is not None}
 
     def _finished(self, column: str, types: Mapping[int, ColumnType]) -> Column:
-        target = self.shape.targets[column].spark
+        target = self.shape.targets[column]
         distinct = set(types.values())
         if len(distinct) == 1:
             of = distinct.pop()
-            typed = values.finish(F.col(quoted(_ready(column))), of)
-            return typed if of.spark == target else typed.cast(target)
-        cases = F.lit(None).cast(target)
+            return values.widened(values.finish(F.col(quoted(_ready(column))), of), of, target)
+        cases = F.lit(None).cast(target.spark)
         for number, of in types.items():
-            typed = values.decode(F.col(quoted(_sent(column))), of).cast(target)
+            typed = values.decode(F.col(quoted(_sent(column))), of)
+            typed = values.widened(typed, of, target)
             cases = F.when(F.col("schema_id") == number, typed).otherwise(cases)
         return cases
 

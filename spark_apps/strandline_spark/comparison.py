@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 from strandline_spark.changes import quoted
 
 _PLACE = ("_key", "_seq_from")
+_TEXT = "string"
 # When and in which run a version was made is no part of it.
 _PASSING = frozenset({*_PLACE, "_recorded_at"})
 
@@ -21,7 +22,8 @@ def counted(old: DataFrame, new: DataFrame) -> dict[str, int]:
     a, b = _sided(old, names, "a"), _sided(new, names, "b")
     place = [F.col(f"a.{name}") == F.col(f"b.{name}") for name in _PLACE]
     here, there = F.col("a._key").isNotNull(), F.col("b._key").isNotNull()
-    same = reduce(lambda x, y: x & y, map(_same, names))
+    retyped = _retyped(old, new)
+    same = reduce(lambda x, y: x & y, (_same(name, text=name in retyped) for name in names))
     found = a.join(b, place, "full").agg(
         F.count_if(here & there & same).alias("equal"),
         F.count_if(here & there & ~same).alias("different"),
@@ -37,5 +39,14 @@ def _sided(rows: DataFrame, names: list[str], side: str) -> DataFrame:
     return rows.select(*_PLACE, *cells).alias(side)
 
 
-def _same(name: str) -> Column:
-    return F.col(f"a.{quoted(name)}").eqNullSafe(F.col(f"b.{quoted(name)}"))
+def _retyped(old: DataFrame, new: DataFrame) -> set[str]:
+    """The columns that are texts in one of the two only."""
+    a, b = dict(old.dtypes), dict(new.dtypes)
+    return {name for name in a.keys() & b.keys() if (a[name] == _TEXT) != (b[name] == _TEXT)}
+
+
+def _same(name: str, *, text: bool) -> Column:
+    """Texts are not read as numbers to compare them: not all of them are such."""
+    cells = (F.col(f"{side}.{quoted(name)}") for side in ("a", "b"))
+    a, b = (cell.cast(_TEXT) if text else cell for cell in cells)
+    return a.eqNullSafe(b)

@@ -122,7 +122,8 @@ def shape(
     columns = _by_column(rows, inferred - embedded)
     untyped = sorted(_sent(bare.values()) - columns.keys())
     naming.check(dict.fromkeys([*known.stored, *columns, *untyped]))
-    targets = {name: _target(name, types, known) for name, types in columns.items()}
+    texts = known.rules.texts.difference(*keys.values())
+    targets = {name: _target(name, types, known, texts) for name, types in columns.items()}
     defaults = {number: _defaults(pair) for number, pair in schemas.items() if pair.value}
     return Shape(
         columns,
@@ -163,8 +164,10 @@ def _by_column(
     return dict(sorted(columns.items(), key=lambda column: column[0] in shown))
 
 
-def _target(name: str, types: Mapping[int, ColumnType], known: Known) -> ColumnType:
-    of = widening.common(name, types.values())
+def _target(
+    name: str, types: Mapping[int, ColumnType], known: Known, texts: Container[str]
+) -> ColumnType:
+    of = widening.unite(name, types.values(), texts)
     stored = known.stored.get(name)
     if stored is None:
         return of

@@ -104,6 +104,16 @@ def json(value: Column, of: ColumnType) -> Column:
             return F.btrim(F.to_json(F.array(_text(value, of.kind))), F.lit("[]"))
 
 
+def widened(value: Column, of: ColumnType, to: ColumnType) -> Column:
+    """A typed value in the wider type of its column, as `strandline.widening.widen` gives it."""
+    if of.spark == to.spark:
+        return value
+    if to.kind is not Kind.TEXT:
+        return value.cast(to.spark)
+    whole = value.cast("string")
+    return _shortest(whole, of.scale) if of.kind is Kind.DECIMAL else _text(value, of.kind)
+
+
 def _shortest(digits: Column, scale: int) -> Column:
     """A decimal number without the zeros at its end."""
     return F.rtrim(F.rtrim(digits, F.lit("0")), F.lit(".")) if scale else digits

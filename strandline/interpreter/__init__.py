@@ -4,6 +4,7 @@ decode → distinct → link → fold, one module each, no state, no shortcuts: 
 that has arrived so far. The Spark engine has the same stages and must agree with it on every input.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -121,11 +122,17 @@ class _Table:
         """
         naming.check({**self.types, **self.inferred})
         shown = {name: inference.merged(name, kinds) for name, kinds in self.inferred.items()}
+        texts = self._texts()
         columns = {
-            name: widening.common(name, [*kinds, *([shown[name]] if name in shown else [])])
+            name: widening.unite(name, [*kinds, *([shown[name]] if name in shown else [])], texts)
             for name, kinds in self.types.items()
         }
         return columns | {name: shown[name] for name in sorted(shown.keys() - columns.keys())}
+
+    def _texts(self) -> frozenset[str]:
+        """The columns that the contract wants as texts; how keys are spelled, their schemas say."""
+        wanted = self.decoder.rules.texts
+        return wanted.difference(*(json.loads(change.key) for change, _ in self.changes if wanted))
 
 
 def interpret(

@@ -316,6 +316,14 @@ def test_bad_input_is_answered_with_what_to_do(see, view, query, status, said):
 
 
 @pytest.mark.usefixtures("published")
+@pytest.mark.parametrize("about", [{"source": "shop", "table": "order"}, {"source": "shoe"}])
+def test_a_message_leads_to_no_table_that_is_not_there(see, about):
+    found = see("table", **{"table": "orders", **about})
+    assert found.status == 404
+    assert not any("table?" in link for link in found.links)
+
+
+@pytest.mark.usefixtures("published")
 def test_a_message_leads_back_to_the_table_that_was_asked_about(see):
     found = see("key", source="shop", table="orders", key="77")
     assert "Strandline shop orders orders topic shop.orders" in see(found.links[1]).text
