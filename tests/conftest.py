@@ -43,7 +43,7 @@ def spark():
 
 @pytest.fixture(autouse=True)
 def forgetful(request):
-    """After a test neither Python nor Delta holds the plans of its tables.
+    """After a test neither Python nor Delta nor Spark holds the plans of its tables.
 
     Those of hundreds of lakes fill any JVM, which then does nothing but collect its garbage.
     """
@@ -52,3 +52,7 @@ def forgetful(request):
     if session is not None:
         gc.collect()
         session._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # noqa: SLF001
+        # What `toLocalIterator` ran stays there: its thread goes on when the query has ended.
+        scheduler = session._jsc.sc().dagScheduler()  # noqa: SLF001
+        for query in list(scheduler.activeQueryToJobs()):
+            scheduler.cleanupQueryJobs(query)

@@ -116,7 +116,7 @@ def known(spark: SparkSession, path: str, *, run: int, applied: int) -> DataFram
 def kinds(changes: DataFrame) -> frozenset[str]:
     """Which of move, fence and in_flight there are; one that moves a key may be in flight too."""
     found = changes.select(PARTITION, F.when(F.col("_in_flight"), IN_FLIGHT)).distinct()
-    every = {kind for row in found.toLocalIterator() for kind in row if kind is not None}
+    every = {kind for row in found.collect() for kind in row if kind is not None}
     return frozenset(every - {"row"})
 
 

@@ -129,7 +129,7 @@ def _refused(spark: SparkSession, lake: SourceLake) -> frozenset[str]:
     if delta.version(spark, lake.quarantine) == 0:
         return frozenset()
     tables = delta.read(spark, lake.quarantine).select("table").distinct()
-    return frozenset(row["table"] for row in tables.toLocalIterator())
+    return frozenset(row["table"] for row in tables.collect())
 
 
 def is_small(cut: TableCut) -> bool:

@@ -85,7 +85,7 @@ def _told(events: DataFrame, run: int) -> list[_Event]:
     found = []
     stored = F.unix_millis("timestamp").alias("stored")
     columns = ("topic", "partition", "offset", stored, "value", "run")
-    for row in ordered.select(*columns).toLocalIterator():
+    for row in ordered.select(*columns).collect():
         at = Coordinates(row["topic"], row["partition"], row["offset"])
         record = Record(at, row["stored"], None, bytes(row["value"]))
         outcome = Decoder().decode(record)

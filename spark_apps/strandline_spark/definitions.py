@@ -57,7 +57,7 @@ class Apart:
             return Told(records, schemas, {})
         named = records.withColumn("_source", self._source(schemas)).where(_is_one_of(bare))
         scopes = named.select(self._scope(F.col("_source")).alias("scope")).distinct()
-        found = self._found([row["scope"] for row in scopes.toLocalIterator()])
+        found = self._found([row["scope"] for row in scopes.collect()])
         first, *others = found.values()
         if len(first) < 2 and all(each == first for each in others):
             return Told(records, schemas, dict.fromkeys(bare, first[0]) if first else {})
@@ -104,7 +104,7 @@ class Apart:
         ).drop("_source")
         every = [each for definitions in found.values() for each in definitions]
         split, definitions = {}, {}
-        for row in _kinds(numbered).toLocalIterator():
+        for row in _kinds(numbered).collect():
             pair = schemas[row["_schema"]]
             if row["_definition"] is not None:
                 names = frozenset(name for names in row["row_names"] for name in names)

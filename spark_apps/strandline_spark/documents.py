@@ -154,7 +154,7 @@ def distinct_schemas(records: DataFrame) -> Mapping[str, Mapping[int, SchemaPair
         .orderBy("first")
     )
     schemas: dict[str, dict[int, SchemaPair]] = defaultdict(dict)
-    for row in found.toLocalIterator():
+    for row in found.collect():
         schemas[row["topic"]][row["schema_id"]] = _pair(row)
     return schemas
 

@@ -199,7 +199,7 @@ def _without(waiting: Mapping[str, int], digests: DataFrame) -> dict[str, int]:
     gone = digests.select(digit).where(
         F.col("digit").isin(*(d for of in ends.values() for d in of))
     )
-    erased = {row["digit"] for row in gone.toLocalIterator()} if waiting else set()
+    erased = {row["digit"] for row in gone.collect()} if waiting else set()
     return {pair: halves for pair, halves in waiting.items() if erased.isdisjoint(ends[pair])}
 
 

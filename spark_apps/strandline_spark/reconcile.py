@@ -66,7 +66,7 @@ class _Reconciled(Corrected):
             return replace(self.compact(), did=self._listed())
         found = kept(self._compared(order, history))
         counted = found.groupBy("kind").count()
-        did = {row["kind"]: row["count"] for row in counted.toLocalIterator()}
+        did = {row["kind"]: row["count"] for row in counted.collect()}
         self._list(found, order)
         wrong = found.where((F.col("kind") != EQUAL) & ~F.col("changed_since"))
         if order.correct and not wrong.isEmpty():
@@ -112,7 +112,7 @@ class _Reconciled(Corrected):
         rows = delta.read(self.spark, self.lake.differences)
         mine = rows.where((F.col("table") == self.cut.table) & (F.col("run") == self.run))
         counted = mine.groupBy("kind").count()
-        return {row["kind"]: row["count"] for row in counted.toLocalIterator()}
+        return {row["kind"]: row["count"] for row in counted.collect()}
 
 
 def _snapshot(

@@ -45,7 +45,7 @@ def _by_identity(rows: DataFrame, place: Column) -> dict[Identity, str]:
     found = rows.groupBy(table, columns).agg(place.alias("place"))
     return {
         rekeyed.identity(row["table"], row["columns"]): row["place"]
-        for row in found.toLocalIterator()
+        for row in found.collect()
     }
 
 
