@@ -43,10 +43,7 @@ def _by_identity(rows: DataFrame, place: Column) -> dict[Identity, str]:
     columns = F.json_object_keys("_key").alias("columns")
     table = servers.known(F.col("_scope")).alias("table")
     found = rows.groupBy(table, columns).agg(place.alias("place"))
-    return {
-        rekeyed.identity(row["table"], row["columns"]): row["place"]
-        for row in found.collect()
-    }
+    return {rekeyed.identity(row["table"], row["columns"]): row["place"] for row in found.collect()}
 
 
 def _place(seq: str) -> Column:
