@@ -142,6 +142,16 @@ def test_a_run_of_nothing_but_second_deliveries_writes_no_version(spark, tmp_pat
     ]
 
 
+def test_spark_forgets_the_jobs_of_a_run(spark, tmp_path):
+    """What it keeps of a query that has ended holds plans and snapshots until the process ends."""
+    s = Stream(topic="shop.public.rows")
+    s.change("c", 1, 10, name="A")
+    lake = SourceLake(tmp_path.as_posix(), "shop")
+    capture = CaptureLake(spark, lake, "postgresql", engine.recorded_at(s.records))
+    assert [receipt.tables[0].changed for receipt in capture.runs([s.records])] == [True]
+    assert list(spark._jsc.sc().dagScheduler().activeQueryToJobs()) == []  # noqa: SLF001
+
+
 def paths(lake):
     table = truncated().topic
     return lake.history(table), lake.changes(table), lake.quarantine
