@@ -21,11 +21,14 @@ _FLOATS = (Kind.FLOAT, Kind.DOUBLE)
 _BREADTH = {kind: place for place, kind in enumerate(Kind)}
 
 
-def common(column: str, types: Iterable[ColumnType]) -> ColumnType:
+def common(column: str, types: Iterable[ColumnType], texts: Container[str] = ()) -> ColumnType:
     """The type that holds the values of all `types`, in whichever order they came.
 
-    Raises `Terminal` where there is none: the table stops, until its contract says what to do.
+    `texts` are the columns that the table's contract keeps as texts, which hold any value. Raises
+    `Terminal` where there is no such type: the table stops, until its contract says what to do.
     """
+    if column in texts:
+        return TEXT
     distinct = list(dict.fromkeys(types))
     found = _joined(distinct)
     if found is not None:
@@ -38,13 +41,6 @@ def common(column: str, types: Iterable[ColumnType]) -> ColumnType:
         "both as texts, unless it is a column of the key; or, where its records have no schema, "
         "declare its type there. Then rebuild a history that Airflow made: replay__SOURCE, 'swap'"
     )
-
-
-def unite(
-    column: str, types: Iterable[ColumnType], texts: Container[str] = frozenset()
-) -> ColumnType:
-    """The same, where the table's contract may want some columns as texts."""
-    return TEXT if column in texts else common(column, types)
 
 
 def _joined(types: Iterable[ColumnType]) -> ColumnType | None:

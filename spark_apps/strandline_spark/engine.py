@@ -198,6 +198,7 @@ def rows(
         ordered = history.orderBy("_key", "_seq_from").select(
             *(_handed_over(history, name) for name in [*business, *meta])
         )
+        # A history may be more than the driver holds. Spark 4.2 keeps these jobs until it stops.
         for row in ordered.toLocalIterator():
             yield topic, _cells(history, row)
 

@@ -167,7 +167,7 @@ def _by_column(
 def _target(
     name: str, types: Mapping[int, ColumnType], known: Known, texts: Container[str]
 ) -> ColumnType:
-    of = widening.unite(name, types.values(), texts)
+    of = widening.common(name, types.values(), texts)
     stored = known.stored.get(name)
     if stored is None:
         return of

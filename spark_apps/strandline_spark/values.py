@@ -94,24 +94,20 @@ def instant(micros: Column) -> Column:
 
 def json(value: Column, of: ColumnType) -> Column:
     """A typed value as JSON, as `strandline.key` shows it: the same when its type widens."""
+    text = _text(value, of)
     match of.kind:
-        case Kind.BOOLEAN | Kind.INT16 | Kind.INT32 | Kind.INT64 | Kind.TIME:
-            return value.cast("string")
-        case Kind.DECIMAL:
-            return _shortest(value.cast("string"), of.scale)
+        case Kind.BOOLEAN | Kind.INT16 | Kind.INT32 | Kind.INT64 | Kind.TIME | Kind.DECIMAL:
+            return text
         case _:
             # A string alone is no document to Spark: it stands in an array, whose brackets go.
-            return F.btrim(F.to_json(F.array(_text(value, of.kind))), F.lit("[]"))
+            return F.btrim(F.to_json(F.array(text)), F.lit("[]"))
 
 
 def widened(value: Column, of: ColumnType, to: ColumnType) -> Column:
     """A typed value in the wider type of its column, as `strandline.widening.widen` gives it."""
     if of.spark == to.spark:
         return value
-    if to.kind is not Kind.TEXT:
-        return value.cast(to.spark)
-    whole = value.cast("string")
-    return _shortest(whole, of.scale) if of.kind is Kind.DECIMAL else _text(value, of.kind)
+    return _text(value, of) if to.kind is Kind.TEXT else value.cast(to.spark)
 
 
 def _shortest(digits: Column, scale: int) -> Column:
@@ -119,8 +115,10 @@ def _shortest(digits: Column, scale: int) -> Column:
     return F.rtrim(F.rtrim(digits, F.lit("0")), F.lit(".")) if scale else digits
 
 
-def _text(value: Column, kind: Kind) -> Column:
-    match kind:
+def _text(value: Column, of: ColumnType) -> Column:
+    match of.kind:
+        case Kind.DECIMAL:
+            return _shortest(value.cast("string"), of.scale)
         case Kind.BINARY:
             return F.base64(value)
         case Kind.LOCAL:

@@ -124,7 +124,7 @@ class _Table:
         shown = {name: inference.merged(name, kinds) for name, kinds in self.inferred.items()}
         texts = self._texts()
         columns = {
-            name: widening.unite(name, [*kinds, *([shown[name]] if name in shown else [])], texts)
+            name: widening.common(name, [*kinds, *([shown[name]] if name in shown else [])], texts)
             for name, kinds in self.types.items()
         }
         return columns | {name: shown[name] for name in sorted(shown.keys() - columns.keys())}
