@@ -5,7 +5,7 @@ to wider integers and decimals, 32-bit integers and floats to double, decimals t
 to local timestamps.
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container, Iterable
 from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -93,8 +93,10 @@ def _decimal(whole: int, scale: int, wide: ColumnType) -> ColumnType | None:
     return replace(wide, precision=whole + scale, scale=scale)
 
 
-def written_alike(types: Iterable[ColumnType]) -> ColumnType | None:
+def written_alike(types: Collection[ColumnType]) -> ColumnType | None:
     """The widest of types whose values are written in one way; None where that is not so."""
+    if not types:
+        return None
     widest, *others = sorted(types, key=lambda of: _BREADTH[of.kind], reverse=True)
     alike = all((of.wire, of.scale) == (widest.wire, widest.scale) for of in others)
     return widest if alike else None

@@ -135,8 +135,9 @@ class Cells:
 
     def stored(self, name: str) -> Column:
         """The typed cell under its name, with what the column says of itself."""
-        written = widening.written_alike(self.shape.columns[name].values())
-        said = metadata(self.shape.targets[name], written)
+        types = self.shape.columns[name]
+        written = [of for number, of in types.items() if number in self.shape.described]
+        said = metadata(self.shape.targets[name], widening.written_alike(written))
         return F.col(quoted(_typed(name))).alias(name, metadata=said)
 
     def content(self, of: str) -> Column:

@@ -68,7 +68,7 @@ def like(rows: DataFrame, schema: StructType) -> DataFrame:
 class Stored:
     """The business columns that the changes have already, by the types they are stored in.
 
-    `written` says how rows wrote a column whose values JSON's own types would not show.
+    `written` says how rows whose schema described a column wrote it.
     """
 
     types: Mapping[str, ColumnType] = field(default_factory=dict)
@@ -134,7 +134,6 @@ def business_columns(changes: DataFrame) -> Mapping[str, bool]:
 JSON = "strandline.json"
 TIME = "strandline.time"
 WRITTEN = "strandline.written"
-_SHOWN = (Kind.BOOLEAN, Kind.INT16, Kind.INT32, Kind.INT64, Kind.TEXT)
 
 
 def metadata(of: ColumnType, written: ColumnType | None) -> dict[str, bool | str]:
@@ -144,7 +143,7 @@ def metadata(of: ColumnType, written: ColumnType | None) -> dict[str, bool | str
         said[JSON] = True
     if of.kind is Kind.TIME:
         said[TIME] = True
-    if written and (written.wire is not Wire.PLAIN or written.kind not in _SHOWN):
+    if written:
         said[WRITTEN] = f"{written.wire} {written.precision} {written.scale}"
     return said
 

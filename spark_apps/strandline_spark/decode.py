@@ -120,8 +120,8 @@ class Decoder:
             cells.ready(),
             {
                 "_key": keys.of_record(),
-                "_moved_to": F.when(leaving, keys.canonical("new_cells")),
-                "_moved_from": F.when(arriving, keys.canonical("old_cells")),
+                "_moved_to": F.when(leaving, keys.canonical("new_cells", "new_payload")),
+                "_moved_from": F.when(arriving, keys.canonical("old_cells", "old_payload")),
                 "content:before": cells.content("v.before"),
                 "content:after": cells.content("v.after"),
                 **cells.typed(),

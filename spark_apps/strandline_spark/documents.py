@@ -240,11 +240,6 @@ def deleted_values() -> Column:
     return _values(deleted_document(), "$.before")
 
 
-def key_values() -> Column:
-    """The values of `key_document`."""
-    return F.try_parse_json(key_document())
-
-
 def _values(document: Column, path: str) -> Column:
     """A part of the payload as a variant.
 

@@ -1,17 +1,17 @@
 """Keys in columns: their cells, and the canonical text under which a row is known."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from strandline.inference import LONG_INTEGER
+from strandline import inference
 from strandline.interpreter.decode import ROUTED
 from strandline.rules import TableRules
 from strandline.spelling import INTEGER, quote
-from strandline.types import ColumnType
+from strandline.types import TEXT, ColumnType
 from strandline_spark import documents, values
 from strandline_spark.cells import unwrapped
 from strandline_spark.changes import quoted
@@ -56,7 +56,7 @@ class Keys:
 
     def of_record(self) -> Column:
         """The canonical key of the record, else of the row's key columns."""
-        own = self.canonical("k")
+        own = self.canonical("k", "key_payload")
         if not self.rules.key:
             return own
         image = F.when(F.col("_op") == "d", F.col("v.before")).otherwise(F.col("v.after"))
@@ -83,17 +83,40 @@ class Keys:
                 cases = F.when((F.col("schema_id") == number) & whole_key, text).otherwise(cases)
         return cases
 
-    def canonical(self, column: str) -> Column:
-        """The key's text, by the types of its own schema; NULL where a part is unfit."""
+    def canonical(self, column: str, payload: str) -> Column:
+        """The key's text, by the types of its own schema; NULL where a part is unfit.
+
+        `column` holds the cells of the document that `payload` is.
+        """
         cells = F.col(column)
         cases = F.lit(None).cast("string")
         for number, types in self.shape.keys.items():
             if types:
-                named = {name: cells.getField(name) for name in types}
-                text = _text(named, types, self.shape.numbers.get(number, frozenset()))
+                text = _document(self._parts(cells, types, F.col(payload)))
                 whole = F.when(cells.isNotNull(), text)
                 cases = F.when(F.col("schema_id") == number, whole).otherwise(cases)
         return cases
+
+    def _parts(
+        self, cells: Column, types: Mapping[str, ColumnType | None], payload: Column
+    ) -> dict[str, Column]:
+        """The cells as they stand in a key; NULL where one is null or no value of its type."""
+        free = ", ".join(f"{quoted(name)}: VARIANT" for name, of in types.items() if of is None)
+        sent = F.from_json(payload, f"STRUCT<{free}>") if free else payload
+        return {
+            name: _spelt(cells.getField(name), of)
+            if of is not None
+            else _in_own_form(cells.getField(name), self._json_type(sent.getField(name)))
+            for name, of in types.items()
+        }
+
+    def _json_type(self, value: Column) -> Column:
+        """What a variant holds, in Spark's words; of a wrapped cell what is in it."""
+        wrapped = self.connector.is_wrapped([F.to_json(value)])
+        if wrapped is None:
+            return F.schema_of_variant(value)
+        inner = F.try_variant_get(value, "$.value", "variant")
+        return F.schema_of_variant(F.when(wrapped, inner).otherwise(value))
 
     def lacks(self, column: str) -> Column:
         """Whether the key says nothing of one of its columns, or has none."""
@@ -124,18 +147,23 @@ def _document(spelt: Mapping[str, Column]) -> Column:
     return F.concat(*fields, F.lit("}"))
 
 
-def _text(
-    cells: Mapping[str, Column], types: Mapping[str, ColumnType], numbers: Container[str] = ()
-) -> Column:
-    """The canonical key of cells as text; NULL where one is null or no value of its type.
+def _text(cells: Mapping[str, Column], types: Mapping[str, ColumnType]) -> Column:
+    """The canonical key of cells as text; NULL where one is null or no value of its type."""
+    return _document({name: _spelt(cells[name], of) for name, of in types.items()})
 
-    Of `numbers`, which nobody declared, each is written as its own form says: a fraction in one
-    key does not make fractions of all others.
-    """
-    typed = {name: values.decode(cells[name], of) for name, of in types.items()}
-    unfit = (typed[name].isNull() for name in types)  # also where the cell is null
-    spelt = {name: values.json(typed[name], of) for name, of in types.items()}
-    for name in (each for each in types if each in numbers):
-        integer = values.json(values.decode(cells[name], LONG_INTEGER), LONG_INTEGER)
-        spelt[name] = F.when(cells[name].rlike(rf"\A{INTEGER}\z"), integer).otherwise(spelt[name])
-    return F.when(~reduce(lambda a, b: a | b, unfit), _document(spelt))
+
+def _spelt(cell: Column, of: ColumnType) -> Column:
+    """A cell's text in a key; NULL where it is null or no value of its type."""
+    typed = values.decode(cell, of)
+    return F.when(typed.isNotNull(), values.json(typed, of))
+
+
+def _in_own_form(cell: Column, json_type: Column) -> Column:
+    """The same of a cell that nobody declared: by its own JSON type."""
+    return (
+        F.when(json_type == "STRING", _spelt(cell, TEXT))
+        .when(json_type == "BOOLEAN", _spelt(cell, inference.BOOLEAN))
+        .when(json_type.rlike("^(OBJECT|ARRAY)"), _spelt(cell, inference.NESTED))
+        .when(cell.rlike(rf"\A{INTEGER}\z"), _spelt(cell, inference.LONG_INTEGER))
+        .otherwise(_spelt(cell, inference.FRACTION))
+    )

@@ -5,23 +5,23 @@ source's schema history, then what the values themselves show.
 """
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from strandline import connect, flattened, naming, values, widening
 from strandline.connectors import Connector
-from strandline.inference import FRACTION, merged
+from strandline.inference import merged
+from strandline.interpreter.decode import ROUTED
 from strandline.rules import TableRules
 from strandline.schema_history import Definition
-from strandline.types import ColumnType, from_connect
+from strandline.types import TEXT, ColumnType, from_connect
 from strandline_spark import inference
 from strandline_spark.documents import (
     SchemaPair,
     carries_row,
     deleted_values,
-    key_values,
     row_values,
 )
 
@@ -54,17 +54,15 @@ class Shape:
     `targets` are the types that the columns are stored in, `defaults` what each schema says that a
     column has where it is not given a value, as cells are spelt. `untyped` are fields of images
     that say nothing of their type, being null in each. `described` are the schemas of values.
-    `numbers` are key columns, by schema, that nobody declared: each number is one of its own form.
     """
 
     columns: Mapping[str, Mapping[int, ColumnType]]
-    keys: Mapping[int, Types]
+    keys: Mapping[int, Mapping[str, ColumnType | None]]
     targets: Types
     defaults: Mapping[int, Mapping[str, str]]
     untyped: Sequence[str]
     bare: bool  # some records have no schema, so nothing warrants the form of their cells
     described: frozenset[int] = frozenset()
-    numbers: Mapping[int, frozenset[str]] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -97,26 +95,25 @@ def shape(
     """
     rows = {number: row_types(pair, connector) for number, pair in schemas.items() if pair.value}
     described = frozenset(rows)
-    keys = {number: _key_types(pair, connector) for number, pair in schemas.items() if pair.key}
+    keys: dict[int, Mapping[str, ColumnType | None]] = {
+        number: _key_types(pair, connector) for number, pair in schemas.items() if pair.key
+    }
     bare = {number: pair for number, pair in schemas.items() if pair.bare}
     embedded = {name for types in rows.values() for name in types}
     inferred: set[str] = set()
-    numbers: dict[int, frozenset[str]] = {}
     if bare:
         declared = {n: rows.get(n) or known.declared(n, pair) for n, pair in bare.items()}
         rows_of = carries_row(connector.accepts, keyed=not known.rules.key)
         shown = _shown(records, bare, declared, rows_of)
-        inferred = set(shown.row)
+        inferred = set(shown)
+        named = next((pair.key_names for pair in bare.values() if pair.key_names), ())
         kin = {**known.written, **_kin(rows.values())}
         for number, pair in bare.items():
-            told = {**shown.row, **declared[number]}
+            told = {**shown, **declared[number]}
             if pair.key is None:
                 alone = {} if pair.value or pair.row_names else kin
-                types = {**shown.key, **alone, **declared[number]}
-                names = pair.key_names or shown.names
-                keys[number] = {name: types[name] for name in names if name in types}
-                told_by_none = keys[number].keys() - alone.keys() - declared[number].keys()
-                numbers[number] = frozenset(n for n in told_by_none if types[n] == FRACTION)
+                types = {ROUTED: TEXT, **alone, **declared[number]}
+                keys[number] = {name: types.get(name) for name in pair.key_names or named}
             if pair.value is None:
                 rows[number] = declared[number] | {n: told[n] for n in sorted(inferred)}
     columns = _by_column(rows, inferred - embedded)
@@ -133,7 +130,6 @@ def shape(
         untyped,
         any(pair.value is None for pair in bare.values()),
         described,
-        numbers,
     )
 
 
@@ -205,42 +201,24 @@ def _types(
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """What values say of columns that nobody declared; the columns of the key in their order."""
-
-    row: Types
-    key: Types
-    names: Sequence[str]
-
-
 def _shown(
     records: DataFrame,
     bare: Mapping[int, SchemaPair],
     declared: Mapping[int, Types],
     genuine: Column,
-) -> _Shown:
-    """Looks at values only where names alone leave something open: that reads every document.
+) -> Types:
+    """What values say of the columns of rows that nobody declared, in records that are `genuine`.
 
-    Those of rows only in records that are `genuine`: of what goes to quarantine nothing is known.
+    Looks at values only where names alone leave something open: that reads every document.
     """
     lacking = {number: _sent([pair]) - declared[number].keys() for number, pair in bare.items()}
     names = set().union(*lacking.values())
-    key = next((pair.key_names for pair in bare.values() if pair.key_names), ())
-    every = {name for pair in bare.values() for name in pair.key_names}
-    rows = {"row": row_values(), "deleted": deleted_values()} if names else {}
+    if not names:
+        return {}
+    rows = {"row": row_values(), "deleted": deleted_values()}
     wanted = {of: F.when(genuine, value) for of, value in rows.items()}
-    if any(name not in types for types in declared.values() for name in every):
-        # A tombstone may have any key; it counts where nothing but such tell what keys are.
-        lone = [number for number, pair in bare.items() if not pair.row_names]
-        wanted["key"] = F.when(genuine | F.col("schema_id").isin(*lone), key_values())
     without = records.where(F.col("schema_id").isin(*bare))
-    found = inference.shown(without, wanted) if wanted else {}
-    return _Shown(
-        row=_merged(names, [found[of] for of in ("row", "deleted") if of in found]),
-        key=found.get("key", {}),
-        names=key,
-    )
+    return _merged(names, inference.shown(without, wanted).values())
 
 
 def _merged(names: Collection[str], shown: Collection[Types]) -> Types:

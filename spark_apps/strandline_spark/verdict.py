@@ -27,7 +27,9 @@ _SENTENCES = {
     "no_position": "the source has no usable position",
     "key_changed": KEY_CHANGED,
 }
+_OF_KEY = {"invalid_utf8": "the key is not UTF-8", "invalid_json": "the key is not JSON"}
 _BAD_KEY = "the key holds a value that is none of its type"
+_EMPTY_KEY = "the key holds no value for one of its columns, or has none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,10 @@ def _detail(by: Judged, unfit: Mapping[str, str]) -> Column:
         .when(reason == "unknown_connector", F.concat(F.lit("source.connector is "), stranger))
         .when(reason == "no_image", F.format_string("op is '%s', but an image is no row", op))
         .when(reason == "bad_value", cell.otherwise(_BAD_KEY))
+        .when((reason == "no_key") & F.col("key").isNotNull(), _EMPTY_KEY)
     )
+    for name, sentence in _OF_KEY.items():  # all that a tombstone has
+        detail = detail.when((reason == name) & (F.col("_op") == Op.TOMBSTONE.value), sentence)
     for name, sentence in _SENTENCES.items():
         detail = detail.when(reason == name, sentence)
     return detail
