@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from strandline.errors import SpecError
 from strandline.record import Coordinates, Record
@@ -56,20 +56,35 @@ def _opened(path: Path) -> Iterator[TextIO]:
 def _record(line: str, where: str) -> Record:
     try:
         fields = json.loads(line)
-        topic = str(fields["topic"])
-        topic.encode()  # JSON may spell half of a character
         return Record(
-            at=Coordinates(topic, int(fields["partition"]), int(fields["offset"])),
+            at=_coordinates(fields),
             timestamp=_millis(fields.get("ts") or 0),
             key=_bytes(fields["key"]),
             value=_bytes(fields["payload"]),
             headers=_headers(fields.get("headers") or []),
         )
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        wrong = f"no {error}" if isinstance(error, KeyError) else error
         raise SpecError(
-            f"{where}: not a record as `kcat -J` prints it ({error!r}); "
+            f"{where}: not a record as `kcat -J` prints it ({wrong}); "
             "needed are topic, partition, offset, key and payload"
         ) from error
+
+
+def _coordinates(fields: dict[str, Any]) -> Coordinates:
+    """Where a record stands: these three tell it from all others."""
+    topic = fields["topic"]
+    if not isinstance(topic, str) or not topic:
+        raise TypeError(f"topic is {topic!r}, not the name of one")
+    topic.encode()  # JSON may spell half of a character
+    return Coordinates(topic, *(_number(name, fields[name]) for name in ("partition", "offset")))
+
+
+def _number(name: str, value: object) -> int:
+    number = int(value) if isinstance(value, str) else value
+    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+        raise ValueError(f"{name} is {value!r}, not a number from 0 on")
+    return number
 
 
 def _millis(value: str | float) -> int:

@@ -90,6 +90,21 @@ def test_a_capture_that_is_none_ends_with_two_and_names_the_line(line, tmp_path,
     assert "broken.jsonl:1" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("topic", None), ("topic", ""), ("partition", None), ("offset", 1.5), ("offset", -1)],
+)
+def test_a_record_that_does_not_say_where_it_stands_is_none(field, value, tmp_path, capsys):
+    record = {"topic": "t", "partition": 0, "offset": 0, "key": "{}", "payload": None}
+    path = tmp_path / "capture.jsonl"
+    path.write_text(json.dumps(record | {field: value}))
+    assert cli.main(["history", str(path)]) == 2
+    assert (
+        f"capture.jsonl:1: not a record as `kcat -J` prints it ({field} is"
+        in capsys.readouterr().err
+    )
+
+
 def test_a_record_without_its_payload_is_no_tombstone(tmp_path, capsys):
     path = tmp_path / "capture.jsonl"
     path.write_text('{"topic": "t", "partition": 0, "offset": 0, "key": "{}", "value": "{}"}')
