@@ -13,6 +13,7 @@ from confluent_kafka import KafkaError
 
 from examples.broker import Broker
 
+NOBODY = -1  # of brokers, as leader of a partition
 _BROKER = 1
 _PRODUCER = 0  # rd_kafka_type_t
 _POINTER = ctypes.c_void_p
@@ -82,7 +83,7 @@ class EmbeddedKafka(Broker):
         )
 
     def move_leader(self, topic: str, partition: int, broker: int) -> None:
-        """Makes another of the `brokers` the partition's leader."""
+        """Makes another of the `brokers` the partition's leader; `NOBODY` leaves it without one."""
         self._call("rd_kafka_mock_partition_set_leader", topic.encode(), partition, broker)
 
     def set_broker_down(self) -> None:

@@ -2,7 +2,8 @@
 
 Their paths are those of the lake: `strandline://SOURCE/tables/TABLE` changes when the table's
 history has, so that is what to schedule on. Landing has an asset for each topic, and one for the
-source that wakes its compaction.
+source that wakes its compaction. They are called by their URIs, as Airflow calls an asset that
+somebody makes of a URI alone: by another name it would be another one, which no event reaches.
 """
 
 from urllib.parse import quote
@@ -36,4 +37,4 @@ def published_alias(source: str) -> AssetAlias:
 
 
 def _asset(source: str, path: str) -> Asset:
-    return Asset(name=f"{source}/{path}", uri=f"strandline://{source}/{quote(path)}")
+    return Asset(f"strandline://{source}/{quote(path)}")

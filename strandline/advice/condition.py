@@ -81,6 +81,24 @@ class IsNot:
 
 
 @dataclass(frozen=True, slots=True)
+class IsNotMadeOf:
+    """The value is not the one that another setting makes: `form` has a place for it, `{}`."""
+
+    setting: str
+    other: str
+    form: str
+
+    @property
+    def words(self) -> str:
+        return f"anything but {_or(_code((self.form.format(f'<{self.other}>'),)))}"
+
+    def matches(self, configuration: Configuration) -> Iterator[Match]:
+        value, other = configuration.get(self.setting), configuration.get(self.other)
+        if value is not None and other is not None and value != self.form.format(other):
+            yield _match(configuration, self.setting, None)
+
+
+@dataclass(frozen=True, slots=True)
 class Contains:
     """The value is a list that has one of some items."""
 

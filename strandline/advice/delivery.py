@@ -4,7 +4,17 @@ Sources: debezium-facts §2.1, §2.2, §2.4, §2.7 to §2.10, §4, §5.9; Kafka 
 JsonConverter, topic creation and client overrides.
 """
 
-from strandline.advice.condition import Above, Given, Is, IsClass, IsNot, Missing, Named, Where
+from strandline.advice.condition import (
+    Above,
+    Given,
+    Is,
+    IsClass,
+    IsNot,
+    IsNotMadeOf,
+    Missing,
+    Named,
+    Where,
+)
 from strandline.advice.finding import Severity
 from strandline.advice.rule import DDL, DEBEZIUM_2, Rule
 
@@ -160,7 +170,8 @@ DELIVERY: tuple[Rule, ...] = (
         Missing("notification.enabled.channels"),
         "nothing says that a snapshot is complete: a row deleted while the connector was away "
         "stays current",
-        "set notification.enabled.channels=sink and notification.sink.topic.name",
+        "set notification.enabled.channels=sink, and notification.sink.topic.name to "
+        "`<topic.prefix>.notifications`",
         DEBEZIUM_2,
     ),
     Rule(
@@ -174,7 +185,16 @@ DELIVERY: tuple[Rule, ...] = (
         ),
         "notifications do not reach Kafka, so nothing says that a snapshot is complete: a row "
         "deleted while the connector was away stays current",
-        "add sink, and set notification.sink.topic.name",
+        "add sink, and set notification.sink.topic.name to `<topic.prefix>.notifications`",
+        DEBEZIUM_2,
+    ),
+    Rule(
+        "notifications-by-another-name",
+        Severity.NOTE,
+        IsNotMadeOf("notification.sink.topic.name", "topic.prefix", "{}.notifications"),
+        "nobody reads that topic, or it is taken for a table's: no snapshot is known to be "
+        "complete, and a row deleted while the connector was away stays current",
+        "name the topic in `control_topics` of the source file",
         DEBEZIUM_2,
     ),
     Rule(

@@ -365,6 +365,9 @@ EXAMPLES = {
     "no-tombstones": plain("tombstones.on.delete", "false", "true"),
     "no-notifications": default("notification.enabled.channels", None, "sink"),
     "notifications-elsewhere": plain("notification.enabled.channels", "log,jmx", "log,sink"),
+    "notifications-by-another-name": plain(
+        "notification.sink.topic.name", "notes", "shop.notifications", topic_prefix="shop"
+    ),
     "no-transactions": default("provide.transaction.metadata", "false", "true"),
     "no-context-headers": plain("extended.headers.enabled", "false", "true"),
     "no-schema-topic": plain("include.schema.changes", "false", "true"),

@@ -128,7 +128,7 @@ def test_every_table_that_changed_told_its_version(story):
         told = {(event.asset.name, *(event.extra[name] for name in names)) for event in events}
     assert told == {
         (
-            f"{SOURCE}/tables/{row.table}",
+            f"strandline://{SOURCE}/tables/{row.table}",
             row.history_version,
             row.number,
             row.counts.rows_written,
