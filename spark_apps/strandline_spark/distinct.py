@@ -152,11 +152,15 @@ def distinct_fences(deliveries: DataFrame) -> DataFrame:
 
 
 def _placed(deliveries: DataFrame) -> DataFrame:
-    """Puts a tombstone, which has no position, directly after the record of its key before it."""
+    """Puts a tombstone, which has no position, directly after the record of its key before it.
+
+    Where there is none it stands before every position; offsets order those that have none.
+    """
     before = raw().rowsBetween(Window.unboundedPreceding, -1)
     tombstone = F.col("_op") == Op.TOMBSTONE.value
     high = F.max(F.when(~tombstone, F.col("_seq"))).over(before)
-    place = F.coalesce(high, F.lit(fence_seq(""))), F.col("_offset"), F.col("_partition")
-    return deliveries.withColumn(
-        "_seq", F.when(tombstone, directly_after(*place)).otherwise(F.col("_seq"))
-    )
+    nowhere = F.lit(fence_seq(""))
+    after = directly_after(F.coalesce(high, nowhere), F.col("_offset"), F.col("_partition"))
+    first = high.isNull() & F.max(is_placed(F.col("_seq"))).over(of_key())
+    place = F.when(first, nowhere).otherwise(after)
+    return deliveries.withColumn("_seq", F.when(tombstone, place).otherwise(F.col("_seq")))

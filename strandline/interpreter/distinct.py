@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from strandline.change import ENDS, Change, Fence, Op, Quarantined
 from strandline.interpreter.in_flight import Reads
 from strandline.interpreter.repetition import occurrences
-from strandline.position import directly_after, fence_seq
+from strandline.position import directly_after, fence_seq, is_placed, major_of
 from strandline.record import Coordinates
 
 
@@ -52,8 +52,9 @@ def distinct(
     for record in sorted(records, key=lambda r: (r.at.partition, r.at.offset)):
         if record.key is not None:
             partitions[record.at.partition, record.key].append(record)
-    for own in partitions.values():
-        rows.read(own)
+    placed = {change.key for change in changes if is_placed(major_of(change.seq))}
+    for (_, key), own in partitions.items():
+        rows.read(own, placed=key in placed)
     kept, first = rows.kept(), _first_fences(fences)
     return Distinct(
         changes=tuple(kept),
@@ -109,13 +110,16 @@ class _Rows:
         self._last: dict[tuple[object, ...], _Delivery] = {}
         self._lone: list[_Lone] = []
 
-    def read(self, records: Sequence[Change | Quarantined]) -> None:
-        """The records of one key in one partition, by offset."""
+    def read(self, records: Sequence[Change | Quarantined], *, placed: bool) -> None:
+        """The records of one key in one partition, by offset.
+
+        `placed`: whether any of the key's records, there or elsewhere, has a position.
+        """
         before: _Delivery | None = None
         waiting: Change | None = None
         ended = behind = False
         stored = -1  # as of a record without a time
-        places = _Places(self._reads)
+        places = _Places(self._reads, placed=placed)
         for record in records:
             if isinstance(record, Quarantined):
                 ended = True
@@ -174,14 +178,17 @@ class _Rows:
 class _Places:
     """Where records stand that have no position of their own, among one key in one partition."""
 
-    def __init__(self, reads: Reads) -> None:
-        self._high = fence_seq("")
+    def __init__(self, reads: Reads, *, placed: bool) -> None:
+        self._high = ""
         self._read = ""
         self._reads = reads
+        self._placed = placed
 
     def tombstone(self, change: Change) -> Change:
-        """Directly after the record before it."""
-        return replace(change, seq=directly_after(self._high, change.at))
+        """Directly after the record before it; where there is none, before every position."""
+        if self._placed and not self._high:
+            return replace(change, seq=fence_seq(""))
+        return replace(change, seq=directly_after(self._high or fence_seq(""), change.at))
 
     def change(self, change: Change) -> Change:
         """A change of a transaction that was open at a snapshot is newer than the reads before it.
