@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -78,9 +77,8 @@ class Keys:
                      if name in self.shape.columns}  # fmt: skip
             if len(types) == len(self.rules.key) and all(types.values()):
                 cells = {name: unwrapped(self.connector, image.getField(name)) for name in types}
-                whole_key = reduce(lambda a, b: a & b, (c.isNotNull() for c in cells.values()))
-                text = _text(cells, types)
-                cases = F.when((F.col("schema_id") == number) & whole_key, text).otherwise(cases)
+                text = _document({name: _spelt(cells[name], of) for name, of in types.items()})
+                cases = F.when(F.col("schema_id") == number, text).otherwise(cases)
         return cases
 
     def canonical(self, column: str, payload: str) -> Column:
@@ -93,8 +91,7 @@ class Keys:
         for number, types in self.shape.keys.items():
             if types:
                 text = _document(self._parts(cells, types, F.col(payload)))
-                whole = F.when(cells.isNotNull(), text)
-                cases = F.when(F.col("schema_id") == number, whole).otherwise(cases)
+                cases = F.when(F.col("schema_id") == number, text).otherwise(cases)
         return cases
 
     def _parts(
@@ -139,17 +136,13 @@ def document(cells: Mapping[str, tuple[Column, ColumnType]]) -> Column:
 
 
 def _document(spelt: Mapping[str, Column]) -> Column:
+    """The canonical key of parts as they stand in it; NULL where one of them is."""
     fields = (
         part
         for number, (name, text) in enumerate(spelt.items())
         for part in (F.lit(f"{',' if number else '{'}{quote(name)}:"), text)
     )
     return F.concat(*fields, F.lit("}"))
-
-
-def _text(cells: Mapping[str, Column], types: Mapping[str, ColumnType]) -> Column:
-    """The canonical key of cells as text; NULL where one is null or no value of its type."""
-    return _document({name: _spelt(cells[name], of) for name, of in types.items()})
 
 
 def _spelt(cell: Column, of: ColumnType) -> Column:

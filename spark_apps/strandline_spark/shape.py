@@ -112,6 +112,7 @@ def shape(
             told = {**shown, **declared[number]}
             if pair.key is None:
                 alone = {} if pair.value or pair.row_names else kin
+                # What a router adds is a text; a header that lacks it has no form to go by.
                 types = {ROUTED: TEXT, **alone, **declared[number]}
                 keys[number] = {name: types.get(name) for name in pair.key_names or named}
             if pair.value is None:
