@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from strandline.errors import AuditError
 from strandline.receipt import Counts
 from strandline_spark.memory import kept
-from strandline_spark.windows import of_key
+from strandline_spark.windows import hashed, of_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,19 @@ def audited(versions: DataFrame, topic: str) -> tuple[DataFrame, Written]:
         | (F.col("_is_current") != end.isNull())
     )
     seen = Observation("audit")
-    counted = versions.withColumn("_broken", F.coalesce(broken, F.lit(False))).observe(
-        seen,
-        F.count("*").alias("rows"),
-        F.count_if("_is_current").alias("live"),
-        F.count_if("_is_head").alias("heads"),
-        F.count_if("_broken").alias("broken"),
-        F.min(F.when(F.col("_broken"), F.col("_key"))).alias("key"),
+    counted = (
+        hashed(versions)
+        .withColumn("_broken", F.coalesce(broken, F.lit(False)))
+        .observe(
+            seen,
+            F.count("*").alias("rows"),
+            F.count_if("_is_current").alias("live"),
+            F.count_if("_is_head").alias("heads"),
+            F.count_if("_broken").alias("broken"),
+            F.min(F.when(F.col("_broken"), F.col("_key"))).alias("key"),
+        )
     )
-    rows, found = kept(counted.drop("_broken")), seen.get
+    rows, found = kept(counted.drop("_broken", "_hash")), seen.get
     if found["broken"]:
         raise AuditError(
             f"{topic}: {found['broken']} versions would overlap or stand open twice, e.g. of key "

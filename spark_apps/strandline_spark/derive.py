@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from strandline import lineage
-from strandline.change import Op
+from strandline.change import IMAGES, Op
 from strandline.connectors import Connector
 from strandline_spark import in_flight, repetition, servers, shift
 from strandline_spark.changes import quoted
@@ -16,6 +16,7 @@ from strandline_spark.fences import fenced
 from strandline_spark.fold import Columns, fold
 from strandline_spark.link import BASE, is_image, lives, moved, not_stale, unmoved
 from strandline_spark.unordered import unordered
+from strandline_spark.windows import hashed
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ def derive(
         regress = unordered(first) or regress
     if context.several:
         regress = servers.mixed(rows, fresh) or regress
-    living = lives(fresh)
+    living = lives(fresh, reads_ahead=context.rules.reads_ahead)
     waiting: Mapping[str, int] = {}
     if moves:
         held.append(living.persist())
@@ -132,9 +133,9 @@ def derive(
 
 def _first(deliveries: DataFrame, context: Context) -> tuple[DataFrame, list[DataFrame]]:
     """The distinct changes, and what is kept in memory for them."""
-    refused = context.refused
+    deliveries, refused = hashed(deliveries), context.refused
     if refused is not None:
-        refused = refused.join(deliveries.select("_key").distinct(), "_key", "left_semi")
+        refused = hashed(refused.join(deliveries.select("_key"), "_key", "left_semi"))
     if context.in_flight and not deliveries.where("_in_flight").isEmpty():
         deliveries = in_flight.after_reads(deliveries, in_flight.reads(context.everything))
     carried = _carried(deliveries, context)
@@ -156,7 +157,9 @@ def _first(deliveries: DataFrame, context: Context) -> tuple[DataFrame, list[Dat
 def _carried(deliveries: DataFrame, context: Context) -> DataFrame:
     """The columns that the stages need: everything else would be sorted and copied along."""
     names = [quoted(name) for name in context.columns.names]
-    return deliveries.select(*names, *_SHARED, "_op", "_seq", "_time", *_CHANGES, *_DELIVERY)
+    shows = F.col("_op").isin(*(op.value for op in IMAGES)).alias("_shows")
+    of_row = (*_SHARED, "_hash", "_op", "_seq", "_time")
+    return deliveries.select(*names, *of_row, shows, *_CHANGES, *_DELIVERY)
 
 
 # What a base row brings along that a change does not have, and the types of the columns.
@@ -193,7 +196,7 @@ _CHANGES = (*_CHANGE_COLUMNS, "_run")
 def _as_rows(changes: DataFrame, context: Context) -> DataFrame:
     return changes.select(
         *(F.col(quoted(name)) for name in context.columns.names),
-        *_SHARED, "_op", "_seq", "_time", "_shifts", *_CHANGE_COLUMNS,
+        *_SHARED, "_hash", "_op", "_seq", "_shows", "_time", "_shifts", *_CHANGE_COLUMNS,
         F.lit(context.recorded_at).cast("timestamp").alias("_recorded_at"),
         *(F.lit(None).cast(kind).alias(name) for name, kind in _BASE_COLUMNS.items()),
     )  # fmt: skip
@@ -210,6 +213,7 @@ def _as_base(heads: DataFrame, changes: DataFrame, context: Context) -> DataFram
     base: dict[str, Column] = {
         "_op": F.lit(BASE),
         "_seq": F.col("_seq_seen"),
+        "_shows": F.lit(False),
         "_time": F.col("_valid_from"),
         "_shifts": F.lit(False),
         **{name: F.lit(None).cast(kind) for name, kind in _CHANGE_COLUMNS.items()},
@@ -225,9 +229,10 @@ def _as_base(heads: DataFrame, changes: DataFrame, context: Context) -> DataFram
         "_base_entity_id": F.col("_entity_id"),
         "_base_unavailable": F.col("_unavailable"),
     }
-    return heads.select(
+    return hashed(heads).select(
         *(cell.cast(types[name]).alias(name) for name, cell in cells.items()),
         *_SHARED,
+        "_hash",
         *(column.alias(name) for name, column in base.items()),
     )
 

@@ -80,6 +80,7 @@ def numbered(deliveries: DataFrame, refused: DataFrame | None) -> DataFrame:
     own = F.when(tombstone, F.struct("_partition", "_offset"))
     same = of_key("_identity", own).orderBy("_since", *EARLIEST)
     every = same.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    earlier = same.rowsBetween(Window.unboundedPreceding, -1)
     streamed = F.col("_op").isin(*STREAMED) & ~F.col("_in_flight")
     before = raw().rowsBetween(Window.unboundedPreceding, -1)
     high = F.max(F.when(streamed, major(F.col("_seq")))).over(before)
@@ -97,9 +98,9 @@ def numbered(deliveries: DataFrame, refused: DataFrame | None) -> DataFrame:
         .withColumns(
             {
                 "_delivery": F.row_number().over(same),
-                "_followed": F.first("_followed").over(same),
+                "_followed": F.max("_followed").over(earlier),
                 "_followed_again": F.last("_followed").over(every),
-                "_preceded": F.first("_preceded").over(same),
+                "_preceded": F.max("_preceded").over(earlier),
             }
         )
         .drop("_absorbed")
@@ -113,9 +114,8 @@ def first_deliveries(deliveries: DataFrame) -> DataFrame:
     A9). It adds nothing but a number to the duplicates. What is sent again behind it has one before
     it; but it is of the record before it, if that has a tombstone whenever it is sent again.
     """
-    again = F.col("_delivery") > 1
-    before = F.lag(again & F.col("_followed")).over(raw())
-    after = F.lead(again & F.col("_preceded")).over(raw())
+    before = F.lag("_followed").over(raw())
+    after = F.lead("_preceded").over(raw())
     nowhere = F.lit(False)
     own = F.coalesce(F.lag("_followed_again").over(raw()), nowhere)
     repeated = (F.col("_op") == Op.TOMBSTONE.value) & (

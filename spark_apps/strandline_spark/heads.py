@@ -15,6 +15,7 @@ from strandline.version import ClosedBy
 from strandline_spark.changes import quoted
 from strandline_spark.distinct import is_end, major, raw
 from strandline_spark.memory import kept
+from strandline_spark.windows import hashed
 
 _TURNS = (Op.CREATE, Op.DELETE)
 
@@ -120,7 +121,8 @@ def _by_key(batch: DataFrame) -> DataFrame:
     after_end = F.coalesce(F.lag(is_end()).over(raw()), F.lit(False))
     created, deleted = (F.when(F.col("_op") == op.value, F.col("_tx_id")) for op in _TURNS)
     return (
-        batch.withColumn("_dangling", tombstone & ~after_end)
+        hashed(batch)
+        .withColumn("_dangling", tombstone & ~after_end)
         .groupBy("_key")
         .agg(
             F.min(F.when(~tombstone, major(F.col("_seq")))).alias("oldest"),

@@ -139,6 +139,8 @@ class Meta:
         if self.flat:
             place = F.concat_ws(":", "topic_id", "partition", "offset")
             placed = self.connector.major(source).isNotNull()
+            for name in self.connector.rules.apart:
+                placed &= known(source[name]).isNotNull()
             parts = (*(F.when(placed, part) for part in parts), F.when(~placed, place))
         content = [F.col("content:before"), F.col("content:after")]
         named = [F.col(name) for name in ("_op", "_moved_to", "_moved_from")]

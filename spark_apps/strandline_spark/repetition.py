@@ -11,7 +11,7 @@ from strandline.change import Op
 from strandline_spark.distinct import EARLIEST, major
 from strandline_spark.image import IMAGE, place_of, without
 from strandline_spark.memory import kept
-from strandline_spark.windows import of_key
+from strandline_spark.windows import hashed, of_key
 
 _ROWS = f"array<{IMAGE}>"
 _SO_FAR = (Window.unboundedPreceding, Window.currentRow)
@@ -87,7 +87,7 @@ def _genuine(everything: DataFrame, suspects: DataFrame, *, shifts: bool) -> Dat
     same = of_key("_identity", "_topic_id", "_partition").orderBy("_offset")
     unnumbered = F.col("_ordinal").isNull()
     run = F.struct(F.col("_connector_run").alias("run"), unnumbered.alias("unnumbered"))
-    placed = _placed(everything).withColumn("_run_before", F.lag(run).over(partition))
+    placed = hashed(_placed(everything)).withColumn("_run_before", F.lag(run).over(partition))
     counted = placed.where(unnumbered).withColumns(
         {"_high": F.max("_major").over(earlier), "_nth": F.row_number().over(same)}
     )

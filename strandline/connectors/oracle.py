@@ -35,6 +35,7 @@ class Oracle(Connector):
     shares = True
     reads_last = True
     shares_fences = True
+    apart = ("scn",)
 
     def recognises(self, source: Mapping[str, Any]) -> bool:
         return text(source.get("scn")) is not None

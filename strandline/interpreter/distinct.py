@@ -106,8 +106,7 @@ class _Rows:
         self.absorbed = 0
         self._nth = nth
         self._reads = reads
-        self._first: dict[tuple[object, ...], _Delivery] = {}
-        self._last: dict[tuple[object, ...], _Delivery] = {}
+        self._every: dict[tuple[object, ...], list[_Delivery]] = defaultdict(list)
         self._lone: list[_Lone] = []
 
     def read(self, records: Sequence[Change | Quarantined], *, placed: bool) -> None:
@@ -146,16 +145,13 @@ class _Rows:
     def _delivery(self, change: Change, stored: int) -> _Delivery:
         identity = (change.key, *change.identity, self._nth.get(change.at, 1))
         delivery = _Delivery(change, identity, stored)
-        first = self._first.setdefault(identity, delivery)
-        last = self._last.setdefault(identity, delivery)
-        self._first[identity] = min(first, delivery, key=lambda each: each.order)
-        self._last[identity] = max(last, delivery, key=lambda each: each.order)
+        self._every[identity].append(delivery)
         return delivery
 
     def kept(self) -> list[Change]:
         """First deliveries, and lone tombstones that were not delivered before."""
         lone = (each.change for each in self._lone if not self._again(each))
-        return [*(first.change for first in self._first.values()), *lone]
+        return [*(min(every, key=_order).change for every in self._every.values()), *lone]
 
     def _again(self, lone: _Lone) -> bool:
         """A lone tombstone came before if its neighbour did, with a tombstone (§9, A9).
@@ -165,14 +161,22 @@ class _Rows:
         """
         if self._repeats(lone.before, "followed"):
             return True
-        own = lone.before is not None and self._last[lone.before.identity].followed
+        own = lone.before is not None and self._last(lone.before).followed
         return not own and self._repeats(lone.after, "preceded")
 
+    def _last(self, delivery: _Delivery) -> _Delivery:
+        return max(self._every[delivery.identity], key=_order)
+
     def _repeats(self, delivery: _Delivery | None, side: str) -> bool:
+        """Whether an earlier delivery of the change had a tombstone at that side."""
         if delivery is None:
             return False
-        first = self._first[delivery.identity]
-        return first is not delivery and bool(getattr(first, side))
+        every = self._every[delivery.identity]
+        return any(getattr(each, side) for each in every if each.order < delivery.order)
+
+
+def _order(delivery: _Delivery) -> tuple[int, int, int]:
+    return delivery.order
 
 
 class _Places:

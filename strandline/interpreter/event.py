@@ -53,7 +53,7 @@ class Event:
         return self.connector.ordinal(self.source, transaction)
 
     def identity(self, record: Record) -> tuple[object, ...]:
-        """Without any position in it a record is no repetition of another."""
+        """Without a position in it that is a change's own a record is no repetition of another."""
         place = (record.at.partition, record.at.offset)
         if self.connector is None:
             return place
@@ -61,6 +61,8 @@ class Event:
             try:
                 self.connector.position(self.source)
             except UndecodableError:
+                return place
+            if any(text(self.source.get(name)) is None for name in self.connector.apart):
                 return place
         return self.connector.identity(self.source)
 
