@@ -313,6 +313,18 @@ TRANSFORM: tuple[Rule, ...] = (
         "remove it, unless keys are unique across the merged tables",
     ),
     Rule(
+        "tables-merged-by-another-field",
+        Severity.BLURS,
+        _transform(
+            f"{_DEBEZIUM}ByLogicalTableRouter",
+            option=IsNot("key.field.name", ("__dbz__physicalTableIdentifier",)),
+        ),
+        "the field that the key gets is not known as such: a row whose key changes ends under the "
+        "old key and begins anew under the new one, and servers that share the topic are not "
+        "told apart",
+        "remove it: the field is called __dbz__physicalTableIdentifier",
+    ),
+    Rule(
         "partitions-by-value",
         Severity.BLURS,
         _transform(f"{_DEBEZIUM}partitions.PartitionRouting"),

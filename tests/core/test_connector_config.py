@@ -319,6 +319,12 @@ EXAMPLES = {
         smt(f"{SMT}ByLogicalTableRouter", key_enforce_uniqueness="false"),
         smt(f"{SMT}ByLogicalTableRouter"),
     ),
+    "tables-merged-by-another-field": Example(
+        "transforms.x.key.field.name",
+        "shard",
+        smt(f"{SMT}ByLogicalTableRouter", key_field_name="shard"),
+        smt(f"{SMT}ByLogicalTableRouter", key_field_name="__dbz__physicalTableIdentifier"),
+    ),
     "partitions-by-value": type_of(f"{SMT}partitions.PartitionRouting"),
     "topics-by-content": type_of(f"{KAFKA}TimestampRouter"),
     "topics-merged": Example(
