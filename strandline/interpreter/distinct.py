@@ -83,11 +83,6 @@ class _Delivery:
     preceded: bool = False  # by a tombstone
     followed: bool = False  # by a tombstone
 
-    @property
-    def order(self) -> tuple[int, int, int]:
-        """Of deliveries: offsets of two partitions do not compare, and clocks may run back."""
-        return (self.stored, self.change.at.offset, self.change.at.partition)
-
 
 @dataclass(frozen=True, slots=True)
 class _Lone:
@@ -172,11 +167,12 @@ class _Rows:
         if delivery is None:
             return False
         every = self._every[delivery.identity]
-        return any(getattr(each, side) for each in every if each.order < delivery.order)
+        return any(getattr(each, side) for each in every if _order(each) < _order(delivery))
 
 
 def _order(delivery: _Delivery) -> tuple[int, int, int]:
-    return delivery.order
+    """Of deliveries: offsets of two partitions do not compare, and clocks may run back."""
+    return (delivery.stored, delivery.change.at.offset, delivery.change.at.partition)
 
 
 class _Places:
