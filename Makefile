@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e fuzz chaos bench bench-small up setup jars chromium kafka lint lock clean
+.PHONY: help demo test e2e spark fuzz chaos bench bench-small up setup jars chromium kafka lint lock clean
 
 BIN := .venv/bin
 
@@ -32,6 +32,10 @@ test: jars lint ## check style, types and import rules, then run the tests
 
 e2e: jars chromium kafka ## run the tests that `make test` has no time for: DAGs that people trigger, the browser
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests/e2e tests/spark/test_chaos.py tests/airflow/test_browser.py \
+	  -m "heavy or not heavy" $(PYTEST)
+
+spark: jars ## run every case, capture and test that Spark has (over an hour)
+	@$(WITH_JAVA) STRANDLINE_CASES=all exec $(BIN)/python -m pytest tests/spark --numprocesses 2 --dist load \
 	  -m "heavy or not heavy" $(PYTEST)
 
 fuzz: setup ## try the laws on EXAMPLES random workloads per source and property (SEED repeats a run)

@@ -7,6 +7,8 @@ from strandline_airflow import requeue
 
 from strandline.errors import SpecError
 
+pytestmark = pytest.mark.heavy
+
 MENDED = '[[table]]\ntopic = "shop.public.item"\nname = "public.item"\nkey = ["id"]\n'
 
 

@@ -177,6 +177,7 @@ def test_a_table_that_fails_holds_no_other_and_is_caught_up_later(spark, tmp_pat
     assert caught_up.counts.history_rows == len(expected)
 
 
+@pytest.mark.heavy
 def test_a_table_whose_positions_go_back_is_held_until_an_epoch_is_declared(spark, tmp_path):
     s = Stream(topic="shop.public.restored")
     s.change("c", 1, 10, name="A")
@@ -224,6 +225,7 @@ def test_a_receipt_s_totals_are_the_history_s_whoever_else_has_committed(spark, 
         somebody.option("userMetadata", "tidied up").save(path)
 
 
+@pytest.mark.heavy
 def test_a_table_whose_key_changes_is_held_until_a_snapshot_has_ended_the_rows_under_the_old_one(
     spark, tmp_path
 ):

@@ -44,7 +44,9 @@ def rows(lines):
     return sorted(json.dumps(row, sort_keys=True) for row in own)
 
 
-@pytest.mark.parametrize("name", ["postgres-inventory", "mariadb-inventory"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("postgres-inventory", marks=pytest.mark.heavy), "mariadb-inventory"]
+)
 @pytest.mark.usefixtures("spark")
 def test_without_schemas_both_engines_print_one_history_by_the_columns_that_are_told(name):
     spec = source_file.load(EXAMPLES / name / "schemaless.toml")

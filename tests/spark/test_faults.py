@@ -77,7 +77,7 @@ def corrupt(file):
     return lambda: file.write_bytes(content)
 
 
-@pytest.mark.parametrize("damage", [gone, corrupt])
+@pytest.mark.parametrize("damage", [pytest.param(gone, marks=pytest.mark.heavy), corrupt])
 def test_a_landing_file_that_cannot_be_read_holds_its_table_only_until_it_is_back(
     spark, capture, tmp_path, damage
 ):
@@ -160,8 +160,12 @@ def test_a_commit_that_somebody_else_s_overtakes_is_made_anew(spark, capture, ov
 
 @pytest.mark.parametrize(
     ("run", "owner", "name"),
-    [(1, changes, "store"), (1, apply, "append"), (2, changes, "store"), (2, apply, "replace")],
-    ids=["first changes", "first history", "more changes", "more history"],
+    [
+        pytest.param(1, changes, "store", id="first changes"),
+        pytest.param(1, apply, "append", id="first history", marks=pytest.mark.heavy),
+        pytest.param(2, changes, "store", id="more changes", marks=pytest.mark.heavy),
+        pytest.param(2, apply, "replace", id="more history"),
+    ],
 )
 def test_of_two_processes_with_one_manifest_both_say_what_was_done_once(
     spark, capture, overtake, run, owner, name

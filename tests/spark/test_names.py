@@ -1,5 +1,6 @@
 """Names of columns, whatever the engine calls its own."""
 
+import pytest
 from events import COLUMNS, Stream
 from strandline_spark import delta
 from strandline_spark.compaction import compact
@@ -39,6 +40,7 @@ def test_columns_keep_the_names_that_the_database_gave_them(spark, tmp_path):
     assert len(rows) == 3
 
 
+@pytest.mark.heavy
 def test_names_that_come_later_keep_what_the_history_has(spark, tmp_path):
     lake = SourceLake(tmp_path.as_posix(), "shop")
     s = Stream(topic=TOPIC)

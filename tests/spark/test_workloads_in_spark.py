@@ -1,7 +1,7 @@
 """The six laws on random workloads in Spark, each judged by the workload's own truth.
 
-One workload of each source here; `STRANDLINE_FUZZ_EXAMPLES` sets how many, `STRANDLINE_FUZZ_SEED`
-which. A complaint names its seed, as in `tests/properties`.
+One workload of each log here, of each source in `make spark`; `STRANDLINE_FUZZ_EXAMPLES` sets how
+many, `STRANDLINE_FUZZ_SEED` which. A complaint names its seed, as in `tests/properties`.
 """
 
 import os
@@ -15,7 +15,14 @@ _COUNT = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "1"))
 _SEED = int(os.environ.get("STRANDLINE_FUZZ_SEED", "0"))
 
 
-@pytest.mark.parametrize("source", list(SOURCES))
+# MariaDB and Tencent's subscription tell of MySQL's binlog.
+_ALIKE = {"mariadb", "tencent"}
+_WANTED = [
+    pytest.param(source, marks=pytest.mark.heavy if source in _ALIKE else ()) for source in SOURCES
+]
+
+
+@pytest.mark.parametrize("source", _WANTED)
 @pytest.mark.usefixtures("spark")
 def test_the_history_in_spark_is_what_the_workload_did(source):
     spark = engine.named("spark")
