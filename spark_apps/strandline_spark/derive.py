@@ -109,7 +109,7 @@ def derive(
         regress = unordered(first) or regress
     if context.several:
         regress = servers.mixed(rows, fresh) or regress
-    living = lives(fresh, reads_ahead=context.rules.reads_ahead)
+    living = lives(fresh)
     waiting: Mapping[str, int] = {}
     if moves:
         held.append(living.persist())

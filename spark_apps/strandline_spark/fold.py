@@ -14,7 +14,7 @@ from strandline.change import ABSENT, Op
 from strandline.version import ClosedBy, TimeQuality
 from strandline_spark import values
 from strandline_spark.changes import quoted
-from strandline_spark.link import BASE, by_key, earlier, entity_id, is_image, so_far
+from strandline_spark.link import BASE, by_key, earlier, is_image, so_far
 from strandline_spark.windows import of_key
 
 
@@ -198,7 +198,7 @@ def _meta() -> list[Column]:
     cut_time = F.greatest(start, F.col("_fence._time"))
     seq_from = F.when(_is_base(), F.col("_base_seq_from")).otherwise(F.col("_seq"))
     seq_to = _closing(live, F.col("_fence._seq"), follower["seq"], F.col("_base_seq_to"))
-    entity = entity_id(F.col("_root_key"), F.col("_root_life"))
+    entity = F.sha2(F.concat("_root_key", F.lit("@"), "_root_life"), 256).substr(1, 32)
     clamped = F.col("_reached") > F.col("_time")
     quality = F.when(clamped, TimeQuality.CLAMPED.value).otherwise(F.col("_ts_quality"))
     moved_to = _closing(

@@ -77,7 +77,7 @@ def not_stale(rows: DataFrame, *, reads_last: bool) -> DataFrame:
     return kept.where(~F.col("_stale")).drop("_stale", "_cut_here")
 
 
-def lives(rows: DataFrame, *, reads_ahead: bool) -> DataFrame:
+def lives(rows: DataFrame) -> DataFrame:
     """Adds `_opens`, `_ends`, `_life`, `_seen`; drops what changes nothing.
 
     `_scope` becomes the table that showed the key's row last: a base row goes on in it. Expects
@@ -88,11 +88,7 @@ def lives(rows: DataFrame, *, reads_ahead: bool) -> DataFrame:
     fenced = cut.isNotNull() & (following.isNull() | (cut < following))
     seen = F.greatest(F.coalesce(F.col("_seq_seen"), F.col("_seq")), F.when(fenced, cut))
     live = F.coalesce(F.lag(is_image() & ~F.col("_fenced")).over(by_key()), F.lit(False))
-    anew = F.col("_op") == Op.CREATE.value
-    if reads_ahead:
-        # Where all that is known of a row is a snapshot's read, a create behind it is the row's.
-        alone = F.lag(_is_read_alone() & ~F.col("_fenced")).over(by_key())
-        anew &= F.col("_moved_from").isNotNull() | ~F.coalesce(alone, F.lit(False))
+    create = F.col("_op") == Op.CREATE.value
     shown = F.max_by("_scope", F.when(is_image() & F.col("_scope").isNotNull(), F.col("_seq")))
     scope = F.coalesce(shown.over(of_key()), F.col("_scope"))
     opened = F.when(F.col("_opens"), F.struct("_seq", "_base_entity_id"))
@@ -101,7 +97,7 @@ def lives(rows: DataFrame, *, reads_ahead: bool) -> DataFrame:
         .withColumns({"_seen": F.max(seen).over(of_key()), "_live": live, "_scope": scope})
         .withColumns(
             {
-                "_opens": is_image() & (~F.col("_live") | anew),
+                "_opens": is_image() & (~F.col("_live") | create),
                 "_ends": is_end() & F.col("_live"),
             }
         )
@@ -111,24 +107,6 @@ def lives(rows: DataFrame, *, reads_ahead: bool) -> DataFrame:
         )
         .drop("_fenced", "_live", "_opened")
     )
-
-
-def _is_read_alone() -> Column:
-    """A read that opens a life, or a base row that nothing has followed."""
-    base = (
-        F.col("_is_current")
-        & (F.col("_base_op") == Op.READ.value)
-        & (F.col("_base_seq_from") == F.col("_seq_seen"))
-        & (F.col("_base_entity_id") == entity_id(F.col("_key"), F.col("_base_seq_from")))
-    )
-    return F.when(F.col("_op") == BASE, base).otherwise(
-        (F.col("_op") == Op.READ.value) & ~F.col("_live")
-    )
-
-
-def entity_id(key: Column, seq: Column) -> Column:
-    """The twin of `strandline.interpreter.link.entity_id`."""
-    return F.sha2(F.concat(key, F.lit("@"), seq), 256).substr(1, 32)
 
 
 def unmoved(rows: DataFrame) -> DataFrame:

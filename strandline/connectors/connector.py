@@ -77,9 +77,8 @@ class Connector(ABC):
     saw everything at its position (§1). `infers_moves`: key moves have no headers (§5).
     `full_before`: a before image is the whole row as it was, under any setting (§6).
     `shares_fences`: rows of other transactions may have a truncate's position (§9, A11).
-    `several_tasks`: its databases may be read side by side, under one name. `reads_ahead`: a
-    snapshot may read a row whose create the log has after the snapshot's position. `apart`: the
-    fields without which several changes of one transaction look alike: none is known again.
+    `several_tasks`: its databases may be read side by side, under one name. `apart`: the fields
+    without which several changes of one transaction look alike: none is known again.
     """
 
     names: ClassVar[tuple[str, ...]]
@@ -91,7 +90,6 @@ class Connector(ABC):
     full_before: ClassVar[bool] = True
     shares_fences: ClassVar[bool] = False
     several_tasks: ClassVar[bool] = False
-    reads_ahead: ClassVar[bool] = False
     apart: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod

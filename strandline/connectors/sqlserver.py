@@ -30,9 +30,6 @@ class SQLServer(Connector):
     reads_last = True
     infers_moves = True
     several_tasks = True
-    # Debezium's page on the connector, snapshot.isolation.mode: except in exclusive and snapshot, a
-    # row added meanwhile may appear twice, in the snapshot and in the stream.
-    reads_ahead = True
     apart = ("change_lsn",)
 
     def recognises(self, source: Mapping[str, Any]) -> bool:

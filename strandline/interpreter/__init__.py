@@ -317,7 +317,6 @@ def _habits(connector: Connector | None) -> Habits:
         connector.infers_moves,
         connector.full_before,
         connector.shares_fences,
-        connector.reads_ahead,
     )
 
 

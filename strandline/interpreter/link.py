@@ -29,7 +29,6 @@ class Habits:
     infers_moves: bool = False
     full_before: bool = False
     shares_fences: bool = False
-    reads_ahead: bool = False
 
 
 @dataclass(slots=True)
@@ -117,7 +116,7 @@ class _Stays:
         if self.habits.shifts:
             cuts = [fence.seq for fence in fences]
             kept = in_turn(kept, cuts, full_before=self.habits.full_before)
-        return _lives(self.key, kept, fences, reads_ahead=self.habits.reads_ahead)
+        return _lives(self.key, kept, fences)
 
     def _placed(self, fence: Fence, changes: Iterable[Change]) -> Fence:
         """Among rows at its position a truncate stands by its offset, in one partition (A11)."""
@@ -159,14 +158,11 @@ class _Stays:
             yield change
 
 
-def _lives(
-    key: str, changes: Sequence[Change], fences: Sequence[Fence], *, reads_ahead: bool
-) -> Iterator[Life]:
+def _lives(key: str, changes: Sequence[Change], fences: Sequence[Fence]) -> Iterator[Life]:
     life: Life | None = None
     passed = 0
     for number, change in enumerate(changes):
-        seen = reads_ahead and life is not None and _is_read_alone(life) and not change.moved_from
-        if change.op in IMAGES and (life is None or (change.op is Op.CREATE and not seen)):
+        if change.op in IMAGES and (life is None or change.op is Op.CREATE):
             if life is not None:
                 life.end = change
                 yield life
@@ -187,11 +183,6 @@ def _lives(
             life = None
     if life is not None:
         yield life
-
-
-def _is_read_alone(life: Life) -> bool:
-    """Whether all that is known of a row is a snapshot's read: a create behind it is the row's."""
-    return len(life.images) == 1 and life.images[0].op is Op.READ
 
 
 def _link_moves(lives: Mapping[str, list[Life]], changes: Iterable[Change]) -> int:
