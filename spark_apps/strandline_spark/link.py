@@ -13,7 +13,7 @@ from itertools import islice
 from pyspark.sql import Column, DataFrame, Row, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from strandline.change import IMAGES, Op
+from strandline.change import Op
 from strandline_spark.changes import quoted
 from strandline_spark.distinct import is_end, is_last, is_placed, major
 from strandline_spark.keys import digest
@@ -40,8 +40,7 @@ class Linked:
 
 def is_image() -> Column:
     """A row that leaves its key alive: a create, update or read, or a base that stands open."""
-    image = F.col("_op").isin(*(op.value for op in IMAGES))
-    return image | ((F.col("_op") == BASE) & F.col("_is_current"))
+    return F.col("_shows") | ((F.col("_op") == BASE) & F.col("_is_current"))
 
 
 def by_key() -> WindowSpec:
