@@ -18,7 +18,8 @@ from strandline.errors import SpecError
 from strandline.record import Coordinates, Record
 
 _GZIP = b"\x1f\x8b"  # RFC 1952
-_LATEST = 250_000_000_000_000  # milliseconds: beyond the year 9,800
+_EARLIEST, _LATEST = -62_135_596_800_000, 250_000_000_000_000  # milliseconds: years 1 and 9,892
+_DIGITS = 20  # of 64 bits, and more than Python reads are an error of another kind
 
 
 def read(paths: Iterable[Path]) -> Iterator[Record]:
@@ -55,7 +56,7 @@ def _opened(path: Path) -> Iterator[TextIO]:
 
 def _record(line: str, where: str) -> Record:
     try:
-        fields = json.loads(line)
+        fields = _object(json.loads(line))
         return Record(
             at=_coordinates(fields),
             timestamp=_millis(fields.get("ts") or 0),
@@ -71,6 +72,12 @@ def _record(line: str, where: str) -> Record:
         ) from error
 
 
+def _object(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError("it is no object")
+    return value
+
+
 def _coordinates(fields: dict[str, Any]) -> Coordinates:
     """Where a record stands: these three tell it from all others."""
     topic = fields["topic"]
@@ -81,7 +88,9 @@ def _coordinates(fields: dict[str, Any]) -> Coordinates:
 
 
 def _number(name: str, value: object) -> int:
-    number = int(value) if isinstance(value, str) else value
+    number = value
+    if isinstance(value, str) and value.isdecimal() and len(value) <= _DIGITS:
+        number = int(value)
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         raise ValueError(f"{name} is {value!r}, not a number from 0 on")
     return number
@@ -90,7 +99,7 @@ def _number(name: str, value: object) -> int:
 def _millis(value: str | float) -> int:
     """Kafka's time; 0 where there is none."""
     millis = int(value)
-    if abs(millis) > _LATEST:
+    if not _EARLIEST <= millis <= _LATEST:
         raise ValueError(f"ts is {millis}, not milliseconds since 1970")
     return millis
 
@@ -104,7 +113,9 @@ def _bytes(value: object) -> bytes | None:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _headers(flat: list[object]) -> tuple[tuple[str, bytes | None], ...]:
+def _headers(flat: object) -> tuple[tuple[str, bytes | None], ...]:
+    if not isinstance(flat, list):
+        raise TypeError("headers are no list of names and values")
     return tuple(
         (str(name), _bytes(value)) for name, value in zip(flat[::2], flat[1::2], strict=True)
     )

@@ -5,7 +5,8 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
@@ -124,6 +125,8 @@ def _history(options: argparse.Namespace) -> int:
     for topic, cells in outcome.rows:
         _print(f"{rendering.line(topic, cells)}\n")
     print(summary(outcome.counts), file=sys.stderr)
+    for told in _refusals(outcome.quarantined):
+        print(f"strandline: warning: {told}", file=sys.stderr)
     for topic, doubt in outcome.doubtful:
         print(f"strandline: warning: {topic}: {doubt}", file=sys.stderr)
     for topic, error in outcome.stopped:
@@ -143,7 +146,29 @@ def _captured(options: argparse.Namespace) -> tuple[Source | None, list[Record]]
             f"{options.spec}: no record is of this source, whose topics are {spec.topic_prefix}.…; "
             f"the first is of {printable(records[0].at.topic)}"
         )
+    topics = {record.at.topic for record in own}
+    for topic in spec.routed:
+        if topic not in topics:
+            print(f"strandline: warning: {options.spec}: {_routed(spec, topic)}", file=sys.stderr)
     return spec, own
+
+
+def _routed(spec: Source, topic: str) -> str:
+    return (
+        f"[[table]] {topic}: the topic is none of {spec.topic_prefix}.…; unless a transformation "
+        f"gives it that name, write {spec.topic_prefix}.{topic}"
+    )
+
+
+def _refusals(quarantined: Sequence[Quarantined]) -> Iterator[str]:
+    """How many records each reason keeps out, and why the first."""
+    number = Counter(each.reason for each in quarantined)
+    first = {each.reason: each for each in reversed(quarantined)}
+    for reason, count in number.most_common():
+        at = first[reason].at
+        where = f"{at.topic}[{at.partition}] at offset {at.offset}"
+        told = printable(f"{where}: {first[reason].detail}")
+        yield f"{count} record{'s' * (count > 1)} in quarantine, {reason}; the first is {told}"
 
 
 def _spare(inputs: Iterable[Path | None], output: Path | None) -> None:
@@ -218,6 +243,8 @@ def _check_file(path: Path) -> int:
     except StrandlineError as error:
         print(f"strandline: {error}", file=sys.stderr)
         return USAGE
+    for topic in found.routed:
+        _print(f"{path}: note: {_routed(found, topic)}\n")
     _print(f"{path}: ok: source '{found.name}', connector {found.connector}\n")
     return 0
 

@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 _UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
-_PART = re.compile(r"(\d+)\s*([dhms])")
+_PART = re.compile(r"([0-9]{1,9})\s*([dhms])")
 _WRITTEN = re.compile(rf"\s*{_PART.pattern}(?:\s+{_PART.pattern})*\s*")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Any
 
-from strandline import connect
+from strandline import connect, spelling
 from strandline.errors import SpecError, UndecodableError
 from strandline.interpreter.decode import Decoded, Decoder
 from strandline.key import shortest
@@ -22,6 +22,7 @@ from strandline.values import compact
 _SHOWN = 4
 _WIDTH = 80  # cells of one name in an error
 _NUMBER = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?")
+_HELD = re.compile(spelling.NUMBER)
 
 
 def topic(wanted: str, topics: Collection[str]) -> str:
@@ -130,13 +131,22 @@ def _same(given: Any, cells: Mapping[str, object]) -> bool:
 
 
 def _spelling(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    return format(value, "f") if isinstance(value, Decimal) else json.dumps(value, default=str)
+    match value:
+        case str():
+            return value
+        case Number() if not _HELD.fullmatch(value.text):
+            return value.text  # written out it may fill the memory
+        case Decimal():
+            return format(value, "f")
+        case _:
+            return json.dumps(value, default=str)
 
 
 def _comparable(value: object) -> str:
-    return shortest(value).text if isinstance(value, Decimal) else _spelling(value)
+    """The same for all spellings of a number."""
+    if isinstance(value, Number) and _HELD.fullmatch(value.text):
+        return shortest(value).text
+    return _spelling(value)
 
 
 def _cells(key: str) -> dict[str, Any]:

@@ -3,13 +3,15 @@
 They travel in the manifest as JSON; both engines ask nothing else about a table.
 """
 
+import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from strandline import types
+from strandline.errors import Terminal
 from strandline.types import ColumnType
 
 PLACEHOLDER = "__debezium_unavailable_value"
@@ -32,10 +34,10 @@ _SEMANTIC = {
     "io.debezium.data.geometry.": ("Point", "Geometry", "Geography"),
 }  # fmt: skip
 _FULL = {short: package + short for package, names in _SEMANTIC.items() for short in names}
-_QUALIFIED = ("io.debezium.", "org.apache.kafka.connect.data.")
 _DECLARED = re.compile(r"([A-Za-z][\w.]*)(?:\((\d+)(?:,\s*(\d+))?\))?")
 _DECIMAL = "org.apache.kafka.connect.data.Decimal"
 _UNSIGNED = "bigint unsigned"
+_SHOWN = 5  # columns of a table, in an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,17 @@ class TableRules:
         return max((e.number for e in self.epochs if e.since <= timestamp), default=0)
 
     def tracked(self, columns: tuple[str, ...]) -> tuple[str, ...]:
-        """Those columns whose change makes a version."""
+        """Those columns whose change makes a version, of all that the table has.
+
+        Raises `Terminal` where `track` names another: versions would be lost without a word.
+        """
+        lacking = [name for name in self.track if name not in {*columns, *dict(self.columns)}]
+        if lacking and columns:
+            raise Terminal(
+                f"'track' names the column '{lacking[0]}', which the table does not have; there "
+                f"{_listed(lacking[0], columns)}. Mend it in the source file; a column that is to "
+                "come may be declared in 'columns'"
+            )
         wanted = self.track or columns
         return tuple(name for name in columns if name in wanted and name not in self.ignore)
 
@@ -100,6 +112,13 @@ class TableRules:
                 "epochs": tuple(Epoch(**each) for each in fields["epochs"]),
             }
         )
+
+
+def _listed(wanted: str, names: Sequence[str]) -> str:
+    if len(names) <= _SHOWN:
+        return f"are {', '.join(names)}"
+    close = difflib.get_close_matches(wanted, names, _SHOWN, cutoff=0) or names[:_SHOWN]
+    return f"are {len(names)}, the closest {', '.join(close)}"
 
 
 def column_type(text: str) -> ColumnType:
@@ -119,14 +138,16 @@ def _connect_schema(text: str) -> dict[str, Any]:
         raise ValueError(_unknown(text))
     name, first, second = declared.groups()
     if name.lower() == "decimal":
+        if first and not int(first):
+            raise ValueError(f"a decimal has 1 digit or more: {text!r}")
         parameters = {"scale": second or "0"} | (
             {"connect.decimal.precision": first} if first else {}
         )
         return {"type": "bytes", "name": _DECIMAL, "parameters": parameters}
     if name in _PRIMITIVES:
         return {"type": name}
-    full = name if name.startswith(_QUALIFIED) else _FULL.get(name)
-    if full is not None:
+    full = _FULL.get(name, name)
+    if types.is_semantic(full):
         return {"type": "string", "name": full, "parameters": {"length": first} if first else {}}
     raise ValueError(_unknown(text))
 

@@ -31,15 +31,16 @@ class Section:
         if value is None and required:
             raise SpecError(f"{self.path}: {self.title}: '{key}' is missing ({article(kind)})")
         if value is not None and (not _is(value, kind)):
+            unshown = kind is dict or isinstance(value, dict | list | date | time)
             raise SpecError(
                 f"{self.path}: {self.title}: '{key}' must be {article(kind)}, not "
-                f"{_what(value) if kind is dict or isinstance(value, dict | list) else repr(value)}"
+                f"{_what(value) if unshown else repr(value)}"
             )
         return value
 
-    def positive(self, key: str, default: int) -> int:
-        """A whole number of 1 or more."""
-        value: int = self.take(key, int, default)
+    def positive(self, key: str, default: int | None = None) -> int:
+        """A whole number of 1 or more; it may be absent where there is a default."""
+        value: int = self.take(key, int, default, required=default is None)
         if value < 1:
             raise SpecError(f"{self.path}: {self.title}: '{key}' must be 1 or more, not {value}")
         return value
@@ -73,7 +74,8 @@ class Section:
     def sections(self, key: str, named: str) -> "list[Section]":
         """The `[[key]]` sections, each titled by its value of `named` where that is a name."""
         found = []
-        for number, values in enumerate(self.take(key, list, []), 1):
+        alone = isinstance(self.values.get(key), dict)
+        for number, values in enumerate([None] if alone else self.take(key, list, []), 1):
             if not isinstance(values, dict):
                 raise SpecError(f"{self.path}: write each {key} as a [[{key}]] section")
             name = str(values.get(named, number))
@@ -111,5 +113,5 @@ def article(kind: type) -> str:
         float: "a number",
         date: "a date",
         time: "a time",
-        datetime: "a date and time with its offset from UTC",
+        datetime: "a date and time with its offset from UTC, such as 2026-09-21T00:00:00Z",
     }[kind]

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -27,6 +28,7 @@ FRESHNESS = "2h"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _LONGEST = 100  # letters of a name, which is a tag in Airflow too
 _CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+_TOPIC = re.compile(r"[A-Za-z0-9._-]+")  # what Kafka allows
 _TABLE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
 
 
@@ -118,6 +120,12 @@ class Source:
             f"__debezium-heartbeat.{self.topic_prefix}",
         }
 
+    @property
+    def routed(self) -> tuple[str, ...]:
+        """Topics of `[[table]]` sections that the connector does not give by itself."""
+        own = f"{self.topic_prefix}."
+        return tuple(table.topic for table in self.tables if not table.topic.startswith(own))
+
     def notifies(self, topic: str) -> bool:
         """True where the topic may carry notices of snapshots: its default name, or a given one."""
         return topic == f"{self.topic_prefix}.notifications" or topic in self.control_topics
@@ -152,7 +160,7 @@ def parse(text: str, path: Path, environ: Mapping[str, str] = os.environ) -> Sou
     """The source of a file's text; errors name the path, the source has its name."""
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOMLDecodeError is one; a number of too many digits another
         raise SpecError(f"{path}: not valid TOML: {error}") from error
     except RecursionError as error:
         raise SpecError(f"{path}: not valid TOML: nested too deeply") from error
@@ -191,7 +199,7 @@ class _Document:
         titles = ("kafka", "schedule", "landing", "spark")
         kafka, schedule, landing, spark = map(top.section, titles)
         rules = TableRules(
-            placeholder=top.take("placeholder", str, PLACEHOLDER),
+            placeholder=self._placeholder(top),
             flattened=top.take("flattened", bool),
             sweep=top.take("sweep", bool, True),
             hold_regress=top.take("hold_regress", bool, True),
@@ -223,6 +231,15 @@ class _Document:
             section.finish()
         return source
 
+    def _placeholder(self, top: Section) -> str:
+        placeholder: str = top.take("placeholder", str, PLACEHOLDER)
+        if not placeholder.strip():
+            raise SpecError(
+                f"{self.path}: top level: 'placeholder' is empty, so that every empty text would "
+                "count as not sent: write the connector's unavailable.value.placeholder"
+            )
+        return placeholder
+
     def _topic_prefix(self, kafka: Section) -> str:
         prefix: str = kafka.take("topic_prefix", str, required=True)
         if not prefix.strip():
@@ -230,12 +247,17 @@ class _Document:
                 f"{self.path}: {kafka.title}: 'topic_prefix' is empty: write the connector's "
                 "topic.prefix"
             )
+        if not _TOPIC.fullmatch(prefix):
+            raise SpecError(
+                f"{self.path}: {kafka.title}: 'topic_prefix' begins the names of topics: letters, "
+                f"digits, '.', '_' and '-' only, not {prefix!r}"
+            )
         return prefix
 
     def _epochs(self, top: Section) -> tuple[Epoch, ...]:
         epochs = []
         for section in top.sections("epoch", "number"):
-            number = section.positive("number", 0)
+            number = section.positive("number")
             if number > LAST_EPOCH:
                 raise SpecError(
                     f"{self.path}: {section.title}: 'number' must be {LAST_EPOCH} or less, not "
@@ -247,8 +269,12 @@ class _Document:
                 raise SpecError(f"{self.path}: {section.title}: 'since' needs an offset from UTC")
             epochs.append(Epoch(number, since(moment)))
         ordered = sorted(epochs, key=lambda epoch: epoch.since)
-        if ordered != sorted(epochs, key=lambda epoch: epoch.number):
-            raise SpecError(f"{self.path}: [[epoch]]: later epochs need higher numbers")
+        for before, after in pairwise(ordered):
+            if after.since == before.since or after.number <= before.number:
+                raise SpecError(
+                    f"{self.path}: [[epoch]]: later epochs need higher numbers, and each a time of "
+                    f"its own: see those of number {before.number} and {after.number}"
+                )
         return tuple(ordered)
 
     def _tolerance(self, section: Section, default: Tolerance) -> Tolerance:
@@ -295,6 +321,11 @@ class _Document:
         self, section: Section, prefix: str, rules: TableRules, tolerance: Tolerance
     ) -> TableSpec:
         topic = section.take("topic", str, required=True)
+        if not _TOPIC.fullmatch(topic):
+            raise SpecError(
+                f"{self.path}: {section.title}: 'topic' is the name of a topic: letters, digits, "
+                f"'.', '_' and '-' only, not {topic!r}"
+            )
         # As without the section: what is said of a table that has a history must not rename it.
         name = section.take("name", str, _less(prefix, topic))
         if not _TABLE_NAME.fullmatch(name):

@@ -170,6 +170,11 @@ def from_connect(schema: Mapping[str, Any]) -> ColumnType:
     return _PRIMITIVES.get(literal, TEXT)
 
 
+def is_semantic(name: str) -> bool:
+    """True where the name of a schema says what its values mean."""
+    return _semantic(name, {}) is not None
+
+
 def _semantic(name: str, parameters: Mapping[str, Any]) -> ColumnType | None:
     if name == _DECIMAL:
         return _decimal(parameters)

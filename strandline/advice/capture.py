@@ -157,6 +157,16 @@ CAPTURE: tuple[Rule, ...] = (
         (Family.POSTGRESQL,),
     ),
     Rule(
+        "truncates-of-partitions",
+        Severity.LOSES,
+        Is("publish.via.partition.root", ("true",)),
+        "TRUNCATE of a single partition is not sent (of the whole table it is): the rows that it "
+        "removed stay current for ever",
+        "truncate the partitioned table only, or delete the rows of a partition; without the "
+        "setting each partition is a table of its own",
+        (Family.POSTGRESQL,),
+    ),
+    Rule(
         "publication-by-hand",
         Severity.NOTE,
         Is("publication.autocreate.mode", ("disabled", "no_tables")),

@@ -108,7 +108,7 @@ DELIVERY: tuple[Rule, ...] = (
         Severity.LOSES,
         Named(
             "topic.creation.<group>.cleanup.policy",
-            r"topic\.creation\.[^.]+\.cleanup\.policy",
+            r"topic\.creation\..+\.cleanup\.policy",
             r"\bcompact\b",
             "has `compact`",
         ),
@@ -121,7 +121,7 @@ DELIVERY: tuple[Rule, ...] = (
         Severity.NOTE,
         Named(
             "topic.creation.<group>.retention.ms",
-            r"topic\.creation\.[^.]+\.retention\.(ms|bytes)",
+            r"topic\.creation\..+\.retention\.(ms|bytes)",
             r"^\s*\d",
             "a limit",
         ),
@@ -220,6 +220,14 @@ DELIVERY: tuple[Rule, ...] = (
         "DDL does not arrive: there is no schema history to decode records without schema",
         "set include.schema.changes=true",
         DDL,
+    ),
+    Rule(
+        "topics-by-another-delimiter",
+        Severity.NOTE,
+        IsNot("topic.delimiter", (".",)),
+        "no topic begins with `<topic.prefix>.`, by which the tables of a source are found: none "
+        "is landed",
+        "remove it, or name each topic in the source file",
     ),
     Rule(
         "control-topics",

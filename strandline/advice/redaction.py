@@ -6,6 +6,8 @@ salt of a hashed column stands in the name of the setting itself.
 
 import re
 
+from strandline.printable import printable
+
 HIDDEN = "(hidden)"
 LONGEST = 80  # characters of a value; a list of five hundred tables helps nobody
 
@@ -21,12 +23,12 @@ _ADDRESS = re.compile(r"(://)[^/\s@]+@")
 
 def setting(name: str) -> str:
     """The name of a setting without a salt in it."""
-    return _SALT.sub(r"\g<1>" + HIDDEN, name)
+    return printable(_SALT.sub(r"\g<1>" + HIDDEN, name))
 
 
 def value(name: str, text: str) -> str:
     """The value of a setting, in one line, hidden where the name says that it is secret."""
     if _SECRET.search(name):
         return HIDDEN
-    line = _ADDRESS.sub(rf"\g<1>{HIDDEN}@", " ".join(text.split()))
+    line = printable(_ADDRESS.sub(rf"\g<1>{HIDDEN}@", " ".join(text.split())))
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"

@@ -76,13 +76,38 @@ def test_history_succeeds_with_quarantined_records_and_lists_them(capture, capsy
         "reason": "invalid_json",
         "detail": "the value is not JSON",
     }
-    assert "1 quarantined" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "1 quarantined" in told
+    where = f"{stream.topic}[0] at offset 1: the value is not JSON"
+    assert f"warning: 1 record in quarantine, invalid_json; the first is {where}" in told
+
+
+def test_the_topic_of_a_table_without_its_prefix_is_doubted(capture, capsys, tmp_path):
+    stream = Stream()
+    stream.change("c", 1, 10, name="A")
+    spec = tmp_path / "shop.toml"
+    text = 'connector = "postgresql"\n[kafka]\ntopic_prefix = "shop"\n[[table]]\ntopic = "{}"\n'
+    said = "[[table]] public.t: the topic is none of shop.…; unless a transformation gives it that"
+    spec.write_text(text.format("public.t"))
+    assert cli.main(["history", capture(stream.records), "--spec", str(spec)]) == 0
+    assert f"warning: {spec}: {said}" in capsys.readouterr().err
+    assert cli.main(["check", str(spec)]) == 0
+    assert f"{spec}: note: {said}" in capsys.readouterr().out
+    spec.write_text(text.format(stream.topic))
+    assert cli.main(["check", str(spec)]) == 0
+    assert "note" not in capsys.readouterr().out
 
 
 ABSURD = '{"topic": "t", "partition": 0, "offset": 0, "ts": 1e400, "key": "{}", "payload": null}'
 
 
-@pytest.mark.parametrize("line", ["not json", '{"topic": "t"}', ABSURD])
+YEAR_ZERO = ABSURD.replace("1e400", "-62135596800001")
+NO_LIST = ABSURD.replace('"ts": 1e400', '"headers": {"a": "b"}')
+
+
+@pytest.mark.parametrize(
+    "line", ["not json", "5", "[]", '{"topic": "t"}', ABSURD, YEAR_ZERO, NO_LIST]
+)
 def test_a_capture_that_is_none_ends_with_two_and_names_the_line(line, tmp_path, capsys):
     path = tmp_path / "broken.jsonl"
     path.write_text(line + "\n")
@@ -92,7 +117,14 @@ def test_a_capture_that_is_none_ends_with_two_and_names_the_line(line, tmp_path,
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("topic", None), ("topic", ""), ("partition", None), ("offset", 1.5), ("offset", -1)],
+    [
+        ("topic", None),
+        ("topic", ""),
+        ("partition", None),
+        ("offset", 1.5),
+        ("offset", -1),
+        ("offset", "9" * 5000),
+    ],
 )
 def test_a_record_that_does_not_say_where_it_stands_is_none(field, value, tmp_path, capsys):
     record = {"topic": "t", "partition": 0, "offset": 0, "key": "{}", "payload": None}

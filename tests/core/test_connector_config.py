@@ -104,6 +104,7 @@ EXAMPLES = {
     ),
     "replica-identity-index": plain(IDENTITIES, "public.a:INDEX a_key", "public.index_a:DEFAULT"),
     "replica-identity-of-tables": default(IDENTITIES, None, "public.*:FULL"),
+    "truncates-of-partitions": plain("publish.via.partition.root", "true", "false"),
     "publication-by-hand": plain("publication.autocreate.mode", "disabled", "filtered"),
     "wal-of-idle-database": default("heartbeat.interval.ms", "0", "60000"),
     "positions-of-a-slot": default("slot.lsn.type", "SEQUENCE", "HYBRID_TIME"),
@@ -378,6 +379,7 @@ EXAMPLES = {
     "no-context-headers": plain("extended.headers.enabled", "false", "true"),
     "no-schema-topic": plain("include.schema.changes", "false", "true"),
     "control-topics": plain("topic.heartbeat.prefix", "beat"),
+    "topics-by-another-delimiter": plain("topic.delimiter", "_", "."),
 }
 
 # Nothing in a configuration can show these or put them right.
@@ -471,7 +473,8 @@ def test_most_remedies_are_settings():
         ("flattened-truncates", smt("ExtractNewRecordState")),
         ("records-filtered", kafka_filter("RecordIsTombstone", negate="true")),
         ("records-filtered", smt(f"{KAFKA}Filter")),
-        ("topics-compacted", {"topic.creation.rows.cleanup.policy": "Compact"}),
+        ("topics-compacted", {"topic.creation.my.rows.cleanup.policy": "Compact"}),
+        ("topics-retention", {"topic.creation.my.rows.retention.bytes": "1000"}),
         ("partitions-without-keys", {"producer.override.partitioner.class": "com.example.Own"}),
         ("control-topics", {"transaction.topic": "tx"}),
         ("mining-without-ddl", {"log.mining.strategy": "ONLINE_CATALOG"}),

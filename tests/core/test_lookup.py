@@ -81,6 +81,20 @@ def test_a_text_that_looks_like_something_else_is_found_to_the_letter(text):
     assert key(text, keys, Decoder(None, TableRules())) == canonical({"code": text})
 
 
+@pytest.mark.parametrize("text", ["1e999999999", "-5e-999999999", '{"id":1e999999999}'])
+def test_a_number_that_would_fill_the_memory_is_no_key(text):
+    for refused in (
+        lambda: key(text, ['{"id":1}'], Decoder(None, TableRules())),
+        lambda: like(text, '{"id":1}'),
+    ):
+        with pytest.raises(SpecError, match=r"no key|must be a number"):
+            refused()
+
+
+def test_a_key_is_found_by_a_number_with_an_exponent():
+    assert key("1e3", ['{"id":1000}'], Decoder(None, TableRules())) == '{"id":1000}'
+
+
 def test_where_there_is_nothing_nothing_is_close():
     assert nearest("orders", []) == "there are none yet"
     assert nearest("order", ["orders", "items"]) == "the closest of 2 are orders"

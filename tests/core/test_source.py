@@ -39,6 +39,12 @@ def test_what_is_said_of_a_table_does_not_rename_it(tmp_path):
     assert said.table_name(topic) == source(tmp_path).table_name(topic) == "public.items"
 
 
+def epochs(*told):
+    """Sections of (number, day of a month)."""
+    section = "[[epoch]]\nnumber = {}\nsince = 2026-09-{}T00:00:00Z\n"
+    return "".join(section.format(number, day) for number, day in told)
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
@@ -52,6 +58,20 @@ def test_what_is_said_of_a_table_does_not_rename_it(tmp_path):
         (GOOD.replace("postgresql", "access"), ["'access'", "bmdbdb, mariadb, mysql, oracle"]),
         (GOOD.replace('"shop"', '" "'), ["[kafka]", "'topic_prefix'", "is empty", "topic.prefix"]),
         (GOOD.replace('"shop"', "5"), ["'topic_prefix'", "a string", "5"]),
+        (GOOD.replace('"shop"', '" shop"'), ["'topic_prefix'", "letters, digits", "' shop'"]),
+        (GOOD.replace('"shop.public.orders"', '""'), ["'topic' is the name of a topic", "''"]),
+        (GOOD + "[epoch]\nnumber = 1\n", ["write each epoch as a [[epoch]] section"]),
+        (GOOD + "[[epoch]]\nsince = 2026-09-21T00:00:00Z\n", ["[[epoch]] 1: 'number' is missing"]),
+        (GOOD + "[[epoch]]\nnumber = 1\nsince = 2026-09-21\n", ["'since'", "0:00Z, not a date"]),
+        (GOOD + epochs((1, 21), (1, 22)), ["[[epoch]]: later epochs need higher", "1 and 1"]),
+        (GOOD + epochs((1, 22), (1, 21)), ["[[epoch]]: later epochs need higher", "1 and 1"]),
+        (GOOD + epochs((2, 21), (1, 21)), ["each a time of its own", "2 and 1"]),
+        (GOOD + epochs((2, 21), (1, 22)), ["later epochs need higher numbers", "2 and 1"]),
+        ('placeholder = " "\n' + GOOD, ["'placeholder' is empty", "unavailable.value.placeholder"]),
+        (GOOD + "[landing]\nsegment_bytes = " + "9" * 5000, ["not valid TOML", "digits"]),
+        (GOOD + 'freshness = "' + "9" * 5000 + 'd"\n', ["'freshness' must be a duration such as"]),
+        (GOOD + 'columns.at = "io.debezium.time.TimeStamp"\n', ["'columns.at'", "unknown type"]),
+        (GOOD + 'columns.n = "decimal(0,0)"\n', ["'columns.n'", "1 digit or more"]),
         (GOOD + "[landing]\nmax_segments = 0\n", ["[landing]", "'max_segments'", "1 or more"]),
         (GOOD + "[landing]\nmax_segments = true\n", ["'max_segments'", "a whole number"]),
         (GOOD.replace('name = "orders"', 'name = "../x"'), ["'name'", "'../x'"]),
