@@ -96,7 +96,7 @@ class Decoder:
             {"exact": cells.exact(flat=flat)},
             {
                 "_op": operation(),
-                "_major": F.lit("") if flat else self.connector.major(F.col("v.source")),
+                "_major": F.lit("") if flat else self._major(),
                 "_broken": F.col("v").isNull(),
                 "_wrapped": cells.are_wrapped(),
                 "new_payload": documents.split(F.col("new_text"))[1],
@@ -108,6 +108,13 @@ class Decoder:
                 "old_cells": keys.read(F.col("old_payload")),
             },
             {name: keys.other(F.col(name)) for name in ("new_cells", "old_cells")},
+        )
+
+    def _major(self) -> Column:
+        source = F.col("v.source")
+        major, placed = self.connector.major(source), self.connector.places_fence(source)
+        return (
+            major if placed is None else F.when(placed | (operation() != Op.TRUNCATE.value), major)
         )
 
     def _typed(self, cells: Cells) -> Sequence[Step]:

@@ -100,6 +100,10 @@ class Connector(ABC):
     def position(self, source: Mapping[str, Any]) -> Position:
         """The position of a row change or truncate; UndecodableError where there is none."""
 
+    def fence(self, source: Mapping[str, Any]) -> Position:
+        """The position of a truncate, which may lack what rows have."""
+        return self.position(source)
+
     @abstractmethod
     def identity(self, source: Mapping[str, Any]) -> tuple[object, ...]:
         """The fields that, with op, key and content, tell a re-delivery from another change."""

@@ -41,7 +41,9 @@ class SQLServer(Connector):
         if major is None:
             raise UndecodableError("no_position", f"source.commit_lsn is {commit!r}, not an LSN")
         change = str(source.get("change_lsn") or "")
-        return Position(major, commit, f"{major}:{_digits(change)}")
+        # Databases have logs of their own: of those restored from one backup LSNs may be equal.
+        link = f"{major}:{_digits(change)}:{text(source.get('db'))}"
+        return Position(major, commit, link)
 
     def identity(self, source: Mapping[str, Any]) -> tuple[object, ...]:
         commit, change = (str(source.get(name) or "") for name in ("commit_lsn", "change_lsn"))

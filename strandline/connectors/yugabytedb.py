@@ -2,7 +2,9 @@
 
 Order: `commit_time`, a hybrid time that compares across tablets; where it is missing (term, index)
 of the lsn `term:index:key:write:time`, which compare inside one tablet only: a truncate then fences
-the rows of its own tablet (debezium-facts §1.5, ordering-notes §9 A4). Cells come wrapped,
+the rows of its own tablet (debezium-facts §1.5, ordering-notes §9 A4). A truncate whose
+`commit_time` is 0 goes to quarantine: servers set none (`PopulateCDCSDKTruncateRecord` of
+yugabyte-db), and it would stand before every row. Cells come wrapped,
 `{"value": …, "set": …}`; a bare null in an update was not sent (§6). Several tablets may report one
 truncate. Time: `commit_time >> 12` in microseconds; `ts_ms` was wrong before August 2023. The
 logical-replication connector is a fork of Debezium's for PostgreSQL and calls itself so (YugabyteDB
@@ -44,6 +46,16 @@ class YugabyteDB(Connector):
         term, index, *_ = _parts(lsn)
         major = digits(term, 16, "the term of source.lsn") + digits(index, 16, "its index")
         return Position(major, lsn, text(source.get("txId")) or f"{term}:{index}")
+
+    def fence(self, source: Mapping[str, Any]) -> Position:
+        """Servers give each record a commit time but a truncate, whose own is then 0."""
+        if integer(source.get("commit_time")) == 0 and self.recognises(source):
+            raise UndecodableError(
+                "no_position",
+                "source.commit_time of the truncate is 0: nothing tells which rows came before it. "
+                "Reconcile the table with its source",
+            )
+        return self.position(source)
 
     def identity(self, source: Mapping[str, Any]) -> tuple[object, ...]:
         return tuple(text(source.get(name)) for name in ("lsn", "commit_time", "tablet_id", "txId"))

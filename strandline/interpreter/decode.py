@@ -154,7 +154,7 @@ class Decoder:
         if op is not Op.TRUNCATE:
             return self._row_change(record, document, op, event)
         epoch = self.rules.epoch(record.timestamp)
-        position = event.position(record)
+        position = event.fence(record)
         return Fence(
             record.at,
             fence_seq(position.major, epoch=epoch),

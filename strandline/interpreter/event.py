@@ -43,6 +43,11 @@ class Event:
             return Position("", f"{record.at.partition}:{record.at.offset}", "")
         return self.connector.position(self.source)
 
+    def fence(self, record: Record) -> Position:
+        if self.connector is None or not self.positioned:
+            return self.position(record)
+        return self.connector.fence(self.source)
+
     def phase(self, op: Op) -> Phase:
         last = op is Op.READ and self.whole and self.positioned
         return Phase.READ if last and self.connector and self.connector.reads_last else Phase.ROW

@@ -28,6 +28,11 @@ class Connector(ABC):
     def major(self, source: Column) -> Column:
         """The major position, fixed-width hexadecimal text; NULL where there is none."""
 
+    def places_fence(self, source: Column) -> Column | None:
+        """Whether a truncate has a position; None: if a row has one."""
+        del source
+        return None
+
     @abstractmethod
     def position(self, source: Column) -> Column:
         """The position for people."""

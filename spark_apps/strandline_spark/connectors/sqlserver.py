@@ -24,7 +24,8 @@ class SQLServer(Connector):
         return source["commit_lsn"]
 
     def link(self, source: Column) -> Column:
-        return joined(":", [self.major(source), _digits(source["change_lsn"])])
+        place = [self.major(source), _digits(source["change_lsn"]), known(source["db"])]
+        return joined(":", place)
 
     def identity(self, source: Column) -> tuple[Column, ...]:
         serial = known(source["event_serial_no"])

@@ -27,6 +27,10 @@ class YugabyteDB(Connector):
         grpc = F.when(commit.isNotNull(), hexadecimal(commit, 16)).otherwise(own)
         return F.when(_is_grpc(source), grpc).otherwise(_LOGICAL.major(source))
 
+    def places_fence(self, source: Column) -> Column:
+        lacks = _is_grpc(source) & (whole(source["commit_time"]) == 0)
+        return ~F.coalesce(lacks, F.lit(False))
+
     def position(self, source: Column) -> Column:
         return F.when(_is_grpc(source), source["lsn"]).otherwise(_LOGICAL.position(source))
 
