@@ -7,9 +7,10 @@ other. The registry says which ids to ask for, because a log can only be asked f
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime
+from itertools import accumulate
 
 import pyarrow as pa
 from confluent_kafka import Message
@@ -255,27 +256,45 @@ class _Run:
 
 def _arrow(segment: Segment, messages: Sequence[Message], day: date) -> pa.RecordBatch:
     """The records column by column; key, value and headers are the bytes that Kafka had."""
-    count = len(messages)
     stamps = [message.timestamp() for message in messages]
-    columns = {
-        "topic": [segment.topic] * count,
-        "topic_id": [segment.topic_id] * count,
-        "partition": [segment.partition] * count,
+    alike = {
+        "topic": segment.topic,
+        "topic_id": segment.topic_id,
+        "partition": segment.partition,
+        "landed_date": day,
+    }
+    own = {
         "offset": [message.offset() for message in messages],
         "timestamp": [millis * 1000 if kind else None for kind, millis in stamps],
         "timestamp_type": [kind for kind, _ in stamps],
         "leader_epoch": [message.leader_epoch() for message in messages],
         "key": [message.key() for message in messages],
         "value": [message.value() for message in messages],
-        "headers": [_headers(message) for message in messages],
-        "landed_date": [day] * count,
     }
-    arrays = [pa.array(columns[column.name], column.type) for column in LANDING]
-    return pa.RecordBatch.from_arrays(arrays, schema=LANDING)
+    columns = {
+        **{
+            name: pa.repeat(pa.scalar(value, LANDING.field(name).type), len(messages))
+            for name, value in alike.items()
+        },
+        **{name: pa.array(values, LANDING.field(name).type) for name, values in own.items()},
+        "headers": _headers([message.headers() or () for message in messages]),
+    }
+    return pa.RecordBatch.from_arrays([columns[name] for name in LANDING.names], schema=LANDING)
 
 
-def _headers(message: Message) -> list[dict[str, object]]:
-    return [{"key": name, "value": value} for name, value in message.headers() or []]
+def _headers(of_messages: Sequence[Collection[tuple[str, bytes | None]]]) -> pa.ListArray:
+    """All headers one after the other, and where those of each record end."""
+    header = LANDING.field("headers").type.value_type
+    ends = accumulate(map(len, of_messages), initial=0)
+    flat = [each for headers in of_messages for each in headers]
+    parts = [
+        pa.array([each[place] for each in flat], header.field(place).type)
+        for place in range(header.num_fields)
+    ]
+    pairs = pa.StructArray.from_arrays(parts, fields=list(header))
+    return pa.ListArray.from_arrays(
+        pa.array(ends, pa.int32()), pairs, type=LANDING.field("headers").type
+    )
 
 
 def _id(place: Segment | Landed | Gap) -> str:
