@@ -3,7 +3,6 @@
 What is not there is a `SpecError` of one line that says what there is, the closest first.
 """
 
-import difflib
 import json
 import re
 from collections.abc import Collection, Mapping
@@ -14,13 +13,11 @@ from strandline import connect, spelling
 from strandline.errors import SpecError, UndecodableError
 from strandline.interpreter.decode import Decoded, Decoder
 from strandline.key import shortest
-from strandline.printable import clipped, printable
+from strandline.nearness import SHOWN, choice, closest, listed, shown
 from strandline.record import Coordinates, Record
 from strandline.spelling import Number
 from strandline.values import compact
 
-_SHOWN = 4
-_WIDTH = 80  # cells of one name in an error
 _NUMBER = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?")
 _HELD = re.compile(spelling.NUMBER)
 
@@ -33,11 +30,11 @@ def topic(wanted: str, topics: Collection[str]) -> str:
     if len(ending) == 1:
         return ending[0]
     if ending:
-        raise SpecError(f"{len(ending)} tables end with '{_shown(wanted)}': {_listed(ending)}")
+        raise SpecError(f"{len(ending)} tables end with '{shown(wanted)}': {listed(ending)}")
     if not topics:
         raise SpecError("no record holds a change of a row, so there is no table")
     raise SpecError(
-        f"there is no table '{_shown(wanted)}'; {_choice(_closest(wanted, topics), topics)}"
+        f"there is no table '{shown(wanted)}'; {choice(closest(wanted, topics), topics)}"
     )
 
 
@@ -68,14 +65,14 @@ def like(wanted: str, sample: str) -> str:
         # To the letter: as JSON the text 1e5 is a number that is spelt otherwise.
         given = dict.fromkeys(cells, given if isinstance(given, str) else wanted)
     if not isinstance(given, dict) or given.keys() != cells.keys():
-        made = ", ".join(map(_shown, cells))
-        raise SpecError(f"the key is made of {made}; write it as {_shown(sample)}")
+        made = ", ".join(map(shown, cells))
+        raise SpecError(f"the key is made of {made}; write it as {shown(sample)}")
     meant = {name: _as(given[name], cell) for name, cell in cells.items()}
     unfit = next((name for name, value in meant.items() if value is None), None)
     if unfit is not None:
         raise SpecError(
-            f"'{_shown(unfit)}' of the key must be {_kind(cells[unfit])}; "
-            f"write the key as {_shown(sample)}"
+            f"'{shown(unfit)}' of the key must be {_kind(cells[unfit])}; "
+            f"write the key as {shown(sample)}"
         )
     return compact(meant)
 
@@ -100,11 +97,6 @@ def _kind(cell: object) -> str:
             return "a number"
         case _:
             return "a text"
-
-
-def nearest(wanted: str, names: Collection[str]) -> str:
-    """What there is, the closest to what was wanted first."""
-    return _choice(_closest(wanted, names), names) if names else "there are none yet"
 
 
 def _as_sent(wanted: str, decoder: Decoder) -> str:
@@ -158,10 +150,10 @@ def _no_key(wanted: str, given: Any, keys: Collection[str]) -> str:
     columns = list(json.loads(next(iter(keys))))
     named = isinstance(given, dict)
     if (named and given.keys() != set(columns)) or (not named and len(columns) > 1):
-        made = ", ".join(map(_shown, columns))
-        return f"the key is made of {made}; write it as {_listed(_closest(wanted, keys)[:1])}"
-    close = _nearest(given, keys) or _closest(wanted, keys)
-    return f"there is no key {_shown(wanted)}; {_choice(close, keys)}"
+        made = ", ".join(map(shown, columns))
+        return f"the key is made of {made}; write it as {listed(closest(wanted, keys)[:1])}"
+    close = _nearest(given, keys) or closest(wanted, keys)
+    return f"there is no key {shown(wanted)}; {choice(close, keys)}"
 
 
 def _nearest(given: Any, keys: Collection[str]) -> list[str]:
@@ -170,23 +162,4 @@ def _nearest(given: Any, keys: Collection[str]) -> list[str]:
     numbers = {each: next(iter(json.loads(each).values())) for each in keys}
     if not all(isinstance(each, int) for each in (number, *numbers.values())):
         return []
-    return sorted(sorted(keys, key=lambda each: abs(numbers[each] - number))[:_SHOWN])
-
-
-def _closest(wanted: str, names: Collection[str]) -> list[str]:
-    close = difflib.get_close_matches(wanted, names, _SHOWN, cutoff=0.4)
-    return close or sorted(names)[:_SHOWN]
-
-
-def _choice(close: Collection[str], names: Collection[str]) -> str:
-    if len(close) == len(names):
-        return f"there {'is' if len(names) == 1 else 'are'} {_listed(close)}"
-    return f"the closest of {len(names)} are {_listed(close)}"
-
-
-def _listed(names: Collection[str]) -> str:
-    return ", ".join(map(_shown, names))
-
-
-def _shown(name: str) -> str:
-    return clipped(printable(name), _WIDTH)
+    return sorted(sorted(keys, key=lambda each: abs(numbers[each] - number))[:SHOWN])

@@ -3,15 +3,15 @@
 They travel in the manifest as JSON; both engines ask nothing else about a table.
 """
 
-import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from strandline import types
 from strandline.errors import Terminal
+from strandline.nearness import nearest
 from strandline.types import ColumnType
 
 PLACEHOLDER = "__debezium_unavailable_value"
@@ -37,7 +37,6 @@ _FULL = {short: package + short for package, names in _SEMANTIC.items() for shor
 _DECLARED = re.compile(r"([A-Za-z][\w.]*)(?:\((\d+)(?:,\s*(\d+))?\))?")
 _DECIMAL = "org.apache.kafka.connect.data.Decimal"
 _UNSIGNED = "bigint unsigned"
-_SHOWN = 5  # columns of a table, in an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +92,8 @@ class TableRules:
         lacking = [name for name in self.track if name not in {*columns, *dict(self.columns)}]
         if lacking and columns:
             raise Terminal(
-                f"'track' names the column '{lacking[0]}', which the table does not have; there "
-                f"{_listed(lacking[0], columns)}. Mend it in the source file; a column that is to "
+                f"'track' names the column '{lacking[0]}', which the table does not have; "
+                f"{nearest(lacking[0], columns)}. Mend it in the source file; a column that is to "
                 "come may be declared in 'columns'"
             )
         wanted = self.track or columns
@@ -112,13 +111,6 @@ class TableRules:
                 "epochs": tuple(Epoch(**each) for each in fields["epochs"]),
             }
         )
-
-
-def _listed(wanted: str, names: Sequence[str]) -> str:
-    if len(names) <= _SHOWN:
-        return f"are {', '.join(names)}"
-    close = difflib.get_close_matches(wanted, names, _SHOWN, cutoff=0) or names[:_SHOWN]
-    return f"are {len(names)}, the closest {', '.join(close)}"
 
 
 def column_type(text: str) -> ColumnType:

@@ -74,10 +74,11 @@ class Section:
     def sections(self, key: str, named: str) -> "list[Section]":
         """The `[[key]]` sections, each titled by its value of `named` where that is a name."""
         found = []
-        alone = isinstance(self.values.get(key), dict)
-        for number, values in enumerate([None] if alone else self.take(key, list, []), 1):
-            if not isinstance(values, dict):
-                raise SpecError(f"{self.path}: write each {key} as a [[{key}]] section")
+        written = self.values.get(key)
+        listed = [] if isinstance(written, dict) else self.take(key, list, [])
+        if isinstance(written, dict) or not all(isinstance(each, dict) for each in listed):
+            raise SpecError(f"{self.path}: write each {key} as a [[{key}]] section")
+        for number, values in enumerate(listed, 1):
             name = str(values.get(named, number))
             title = f"[[{key}]] {name if _PLAIN.fullmatch(name) else number}"
             found.append(Section(self.path, title, values))

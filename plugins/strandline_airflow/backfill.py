@@ -19,7 +19,7 @@ from strandline import backfill
 from strandline.backfill import Wanted
 from strandline.errors import SpecError, Transient
 from strandline.lake import SourceLake
-from strandline.lookup import nearest
+from strandline.nearness import nearest
 from strandline.rules import since as milliseconds
 from strandline.segment import Landed, Segment
 from strandline.source import Source

@@ -14,6 +14,7 @@ from deltalake import DeltaTable
 from strandline import lookup, rendering
 from strandline.errors import SpecError
 from strandline.lake import SourceLake
+from strandline.nearness import nearest
 from strandline.source import Source
 from strandline.standing import TableStanding
 from strandline.timeline import Timeline, timeline
@@ -131,7 +132,7 @@ def _refused(row: Mapping[str, Any]) -> Refused:
 
 def closest(name: str, names: Iterable[str]) -> str:
     """What there is, the closest to the name first."""
-    return lookup.nearest(name, list(names))
+    return nearest(name, list(names))
 
 
 def how_to_spell(source: Source, table: TableStanding) -> str:
@@ -215,7 +216,7 @@ def _never_seen(stored: DeltaTable, table: TableStanding, key: str, refused: int
     sql = "SELECT DISTINCT _key FROM stored ORDER BY _key LIMIT :most"
     known = [row["_key"] for row in tables.rows(stored, sql, most=_NEAR)]
     among = "in a sample of its keys " if len(known) == _NEAR else ""
-    return f"{table.table} has never seen a key {key}; {among}{lookup.nearest(key, known)}"
+    return f"{table.table} has never seen a key {key}; {among}{nearest(key, known)}"
 
 
 def _printed(topic: str, row: Mapping[str, Any]) -> dict[str, Any]:

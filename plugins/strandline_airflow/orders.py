@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Param, get_current_context
 
 from strandline.errors import SpecError, Terminal
-from strandline.lookup import nearest
 from strandline.manifest import OffsetRange, TableCut, Work
+from strandline.nearness import nearest
 from strandline.source import Source
 
 if TYPE_CHECKING:

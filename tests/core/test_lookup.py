@@ -6,7 +6,8 @@ from strandline.errors import SpecError
 from strandline.interpreter import TableRules
 from strandline.interpreter.decode import Decoder
 from strandline.key import canonical
-from strandline.lookup import key, like, nearest
+from strandline.lookup import key, like
+from strandline.nearness import nearest
 
 BOTH = '{"order_id":2,"code":"A"}'
 
