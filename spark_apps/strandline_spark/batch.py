@@ -10,6 +10,7 @@ from strandline import connect
 from strandline.rules import TableRules
 from strandline_spark import changes, delta, documents, intake, observed, servers, verdict
 from strandline_spark.definitions import Apart
+from strandline_spark.distinct import STREAMED
 from strandline_spark.documents import SchemaPair
 from strandline_spark.memory import kept
 from strandline_spark.part import Part
@@ -21,7 +22,8 @@ from strandline_spark.shape import Known
 class Tally:
     """What the records of a batch turned out to be, as counted in the pass that decodes them.
 
-    Two tags (`servers.tag`) where changes and truncates are of several servers or epochs.
+    Two tags (`servers.tag`) where changes and truncates are of several servers or epochs. `lowest`:
+    the first position of a change or truncate, as a `_seq`.
     """
 
     landed: int = 0
@@ -35,6 +37,7 @@ class Tally:
     in_flight: int = 0
     first_tag: str | None = None
     last_tag: str | None = None
+    lowest: str | None = None
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -135,9 +138,12 @@ def _tallied() -> list[Column]:
         "in_flight": F.col("_in_flight") & (kind != verdict.QUARANTINED),
     }
     tag = F.when(kind.isin(verdict.CHANGE, verdict.FENCE), servers.tag(F.col("_scope")))
+    sent = kind.isin(verdict.CHANGE, verdict.FENCE) & F.col("_op").isin(*STREAMED)
+    streamed = F.when(sent, F.col("_seq"))
     return [
         F.count(F.lit(1)).alias("landed"),
         *(F.count_if(condition).alias(name) for name, condition in of.items()),
         F.min(tag).alias("first_tag"),
         F.max(tag).alias("last_tag"),
+        F.min(streamed).alias("lowest"),
     ]

@@ -1,21 +1,88 @@
-"""The first transaction after a start in columns; the twin of `strandline.interpreter.in_flight`.
+"""Transactions that may have been open at a snapshot; the twin of `interpreter.in_flight`.
 
-Its deliveries are few. `_kind` tells them from other rows: they are found by their partition.
+The deliveries of the first one after a start are few. `_kind` tells them from other rows: they are
+found by their partition. Of those that go on behind reads the ids are noted with each commit.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from strandline.change import Op
+from strandline_spark.batch import Tally
 from strandline_spark.connectors import Connector
-from strandline_spark.distinct import STREAMED, before_phase, directly_after, raw
+from strandline_spark.distinct import STREAMED, before_phase, directly_after, major, raw
 from strandline_spark.memory import kept
 
 
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Transactions of a table that go on behind reads, though the commit before them is not.
+
+    `places` are the positions of its whole snapshots' reads, as the major parts of a `_seq`;
+    `transactions` the ids. A snapshot has one place, and one such transaction at most.
+    """
+
+    places: frozenset[str] = frozenset()
+    transactions: frozenset[str] = frozenset()
+
+    def as_json(self) -> Mapping[str, Sequence[str]]:
+        """For a note."""
+        return {"places": sorted(self.places), "transactions": sorted(self.transactions)}
+
+    @staticmethod
+    def from_json(told: Mapping[str, Sequence[str]] | None) -> "Spans | None":
+        """What `as_json` made; None where there is nothing."""
+        return None if told is None else Spans(*(frozenset(each) for each in told.values()))
+
+
+def spans(
+    every: DataFrame, new: DataFrame, tally: Tally, before: Spans | None, connector: Connector
+) -> Spans:
+    """Those of a table after a run: `every` has all deliveries, `new` those of the run.
+
+    Looked for in everything where reads came at a new place, else in what may be older than some.
+    """
+    if connector.in_flight(F.col("v.source")) is None:
+        return Spans()
+    if before is None:
+        places = _places(every)
+        return Spans(places, _spanning(every, places, connector))
+    places = before.places | (_places(new) if tally.reads else frozenset())
+    found: frozenset[str] = frozenset()
+    if places - before.places:
+        found = _spanning(every, places, connector)
+    elif places and tally.lowest is not None and tally.lowest < max(places):
+        found = _spanning(new, places, connector)
+    return Spans(places, before.transactions | found)
+
+
+def _places(deliveries: DataFrame) -> frozenset[str]:
+    place = major(F.col("_seq")).alias("place")
+    found = deliveries.where(F.col("_emitted").isNotNull()).select(place).distinct()
+    return frozenset(row["place"] for row in found.collect())
+
+
+def _spanning(
+    deliveries: DataFrame, places: frozenset[str], connector: Connector
+) -> frozenset[str]:
+    """The ids of transactions of which a row stands behind reads, and the commit before it not."""
+    if not places:
+        return frozenset()
+    own = connector.own(F.col("_seq"), F.col("_position"))["_seq"]
+    least, behind = major(F.col("_seq")), major(own)
+    between = F.exists(
+        F.array(*map(F.lit, sorted(places))), lambda place: (least < place) & (place < behind)
+    )
+    streamed = F.col("_op").isin(*STREAMED) & F.col("_tx_id").isNotNull()
+    found = deliveries.where(streamed & between).select("_tx_id").distinct()
+    return frozenset(row["_tx_id"] for row in found.collect())
+
+
 def by_own_position(
-    few: DataFrame, deliveries: Iterable[DataFrame], connector: Connector
+    few: DataFrame, deliveries: Iterable[DataFrame], spans: Spans, connector: Connector
 ) -> Iterator[DataFrame]:
     """The same deliveries; of one transaction all stand alike, those that know more included.
 
@@ -23,13 +90,16 @@ def by_own_position(
     """
     named = few.where(F.col("_in_flight") & F.col("_tx_id").isNotNull())
     first = kept(named.select("_tx_id").distinct()).withColumn("_first", F.lit(True))
-    return (_rebased(each, first, connector) for each in deliveries)
+    return (_rebased(each, first, spans, connector) for each in deliveries)
 
 
-def _rebased(deliveries: DataFrame, first: DataFrame, connector: Connector) -> DataFrame:
+def _rebased(
+    deliveries: DataFrame, first: DataFrame, spans: Spans, connector: Connector
+) -> DataFrame:
     own = connector.own(F.col("_seq"), F.col("_position"))
     told = deliveries.join(F.broadcast(first), "_tx_id", "left")
-    stands = F.col("_first") & F.col("_op").isin(*STREAMED)
+    open_then = F.col("_first") | F.col("_tx_id").isin(*sorted(spans.transactions))
+    stands = F.coalesce(open_then, F.lit(False)) & F.col("_op").isin(*STREAMED)
     rebased = {
         name: F.when(stands, column).otherwise(F.col(name))
         for name, column in {**own, "_in_flight": F.lit(True)}.items()

@@ -12,6 +12,7 @@ from strandline.manifest import TableCut
 from strandline.receipt import Counts, TableReceipt
 from strandline.rekeyed import Identity, identity
 from strandline_spark import changes, delta, servers
+from strandline_spark.in_flight import Spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,8 @@ class Noted:
     `waiting` are the halves of key moves whose other half has not come: how many, by what stands
     for the two keys (`link.pair`). `keys` are the places of the last changes under each key that
     rows have had, without a place where that is but one; None where nobody has looked. `tags`:
-    whose changes they are (`servers.tag`); of several servers and epochs two at least.
+    whose changes they are (`servers.tag`); of several servers and epochs two at least. `spans`: the
+    transactions that go on behind reads of a snapshot, None where nobody has looked.
     """
 
     receipt: TableReceipt
@@ -29,6 +31,7 @@ class Noted:
     waiting: Mapping[str, int] = field(default_factory=dict)
     keys: Mapping[Identity, str] | None = None
     tags: frozenset[str] = frozenset()
+    spans: Spans | None = None
 
     @property
     def totals(self) -> Mapping[str, int]:
@@ -45,7 +48,8 @@ class Noted:
         """As JSON."""
         told = {"kinds": sorted(self.kinds), "waiting": dict(self.waiting)}
         keys = None if self.keys is None else [[*of, at] for of, at in sorted(self.keys.items())]
-        told |= {"keys": keys, "tags": sorted(self.tags)}
+        spans = None if self.spans is None else self.spans.as_json()
+        told |= {"keys": keys, "tags": sorted(self.tags), "spans": spans}
         return json.dumps({"receipt": asdict(self.receipt), **told})
 
     @staticmethod
@@ -59,7 +63,8 @@ class Noted:
         waiting, tags = told.get("waiting", {}), frozenset(told.get("tags", ()))
         noted = told.get("keys")
         keys = None if noted is None else {identity(table, of): at for table, of, at in noted}
-        return Noted(receipt, frozenset(told["kinds"]), waiting, keys, tags)
+        spans = Spans.from_json(told.get("spans"))
+        return Noted(receipt, frozenset(told["kinds"]), waiting, keys, tags, spans)
 
 
 def of_run(spark: SparkSession, history: str, run: int) -> Noted | None:

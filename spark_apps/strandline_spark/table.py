@@ -29,6 +29,7 @@ from strandline_spark.derive import Context, Derived, derive
 from strandline_spark.distinct import distinct_fences
 from strandline_spark.fold import Columns
 from strandline_spark.heads import Standing, Touched
+from strandline_spark.in_flight import Spans
 from strandline_spark.link import still_out
 from strandline_spark.memory import kept
 from strandline_spark.noted import Noted
@@ -40,7 +41,8 @@ class Deliveries:
     """What versions follow from: the table's row changes, and `new`, those of this run.
 
     `fences` and `moves` are None where there are none; `kinds` are the rare kinds of changes that
-    the table has had (`changes.kinds`); `crowded` are keys that look moved no more.
+    the table has had (`changes.kinds`); `crowded` are keys that look moved no more. `spans`: the
+    transactions that go on behind reads; `spanned` says that some are known only now.
     """
 
     rows: DataFrame
@@ -49,6 +51,8 @@ class Deliveries:
     moves: DataFrame | None
     kinds: frozenset[str]
     crowded: DataFrame | None = None
+    spans: Spans = Spans()  # noqa: RUF009 - a frozen value
+    spanned: bool = False
 
     @property
     def flying(self) -> bool:
@@ -151,7 +155,7 @@ class TableRun(Part):
             counts = self._counts(receipt.counts, batch.tally, derived, known.fences)
             receipt = replace(receipt, counts=counts, changed=True, regress=derived.regress)
             waiting = still_out(waited, derived.waiting)
-            note = Noted(receipt, known.kinds, waiting, identities, tags)
+            note = Noted(receipt, known.kinds, waiting, identities, tags, known.spans)
             receipt = self._written(note, derived, keys, before)
         finally:
             derived.release()
@@ -227,10 +231,15 @@ class TableRun(Part):
             few = few.unionByName(sweeps.select(*changes.META))
             kinds |= {"fence"}
         new = every if batch.changes is None else batch.changes
+        new = new.where(F.col("_run") == self.run)
+        spans, spanned = self._spans(every, new, batch.tally, before)
+        if spans.transactions:
+            kinds |= {changes.IN_FLIGHT}
         if changes.IN_FLIGHT in kinds:
-            few, every, new = in_flight.by_own_position(few, (few, every, new), self.connector)
+            each = in_flight.by_own_position(few, (few, every, new), spans, self.connector)
+            few, every, new = each
         rows = every.where(F.col("_kind") != "fence")
-        new = new.where((F.col("_kind") != "fence") & (F.col("_run") == self.run))
+        new = new.where(F.col("_kind") != "fence")
         moving = few.where(F.col("_kind") == "move") if "move" in kinds else None
         crowded = None
         if self.connector.rules.infers_moves:
@@ -241,7 +250,15 @@ class TableRun(Part):
                 rows, new = moves.announced(rows, inferred), moves.announced(new, inferred)
                 moving = rows.where(F.col("_kind") == "move")
         cuts = distinct_fences(few) if "fence" in kinds else None
-        return Deliveries(rows, new, cuts, moving, kinds, crowded)
+        return Deliveries(rows, new, cuts, moving, kinds, crowded, spans, spanned)
+
+    def _spans(
+        self, every: DataFrame, new: DataFrame, tally: Tally, before: Noted | None
+    ) -> tuple[Spans, bool]:
+        earlier = None if before is None else before.spans
+        spans = in_flight.spans(every, new, tally, earlier, self.connector)
+        known = frozenset() if earlier is None else earlier.transactions
+        return spans, bool(spans.transactions - known)
 
     def _context(self, known: Deliveries, tally: Tally, waited: Collection[str]) -> Context:
         return Context(
@@ -294,7 +311,7 @@ class TableRun(Part):
         history = delta.read(self.spark, self.lake.history(self.cut.table))
         deleted = self.lake.deleted_keys(self.cut.table)
         late = delta.exists(self.spark, deleted)
-        again = known.flying and bool(tally.in_flight or tally.reads)
+        again = known.flying and bool(tally.in_flight or tally.reads or known.spanned)
         fresh = self._fresh(known.fences, again=again, come=swept or bool(tally.fences))
         return Standing(
             history=history,

@@ -12,6 +12,7 @@ in its documentation); its numeric lsn orders as PostgreSQL's, its cells come wr
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from strandline import connect
@@ -39,7 +40,7 @@ class YugabyteDB(Connector):
     def position(self, source: Mapping[str, Any]) -> Position:
         lsn = str(source.get("lsn") or "")
         if ":" not in lsn:
-            return _LOGICAL.position(source)
+            return replace(_LOGICAL.position(source), own=None)
         commit = text(source.get("commit_time"))
         if commit is not None:
             return Position(digits(commit, 16, "source.commit_time"), lsn, commit)

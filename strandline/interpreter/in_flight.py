@@ -1,16 +1,18 @@
-"""Part of stage 3: the first transaction after a start, which may have been open at a snapshot.
+"""Part of stage 3: transactions that may have been open at a snapshot; they stand by their place.
 
-Nobody sends where the commit before it ended (PostgreSQL's `sequence[0]` is null), so it stands by
-its own place in the log. What it wrote before the snapshot's position was not read, for it had not
-committed: it is newer than the reads before it (ordering-notes §9, A10).
+Of the first one after a start nobody sends where the commit before it ended (PostgreSQL's
+`sequence[0]` is null). The first one after a blocking snapshot names a commit before the reads, but
+goes on behind them. What it wrote before the reads' position was not read, for it had not
+committed: it is newer than they are (ordering-notes §9, A10).
 """
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from strandline.change import Change, Fence, Op
-from strandline.position import before_phase, rebased
+from strandline.position import before_phase, major_of, rebased
 
 T = TypeVar("T", Change, Fence)
 
@@ -25,11 +27,22 @@ def by_own_position(
     """
     changes, fences = list(changes), list(fences)
     deliveries: list[Change | Fence] = [*changes, *fences]
-    first = {each.tx_id for each in deliveries if each.in_flight} - {None}
+    places = sorted({major_of(change.seq) for change in changes if change.whole})
+    first = {each.tx_id for each in deliveries if each.in_flight or _spans(each, places)} - {None}
     return (
         [_own(c) if c.tx_id in first and c.op is not Op.READ else c for c in changes],
         [_own(fence) if fence.tx_id in first else fence for fence in fences],
     )
+
+
+def _spans(each: Change | Fence, places: Sequence[str]) -> bool:
+    """Whether reads stand between the commit before it and its own place: it was not read."""
+    position = each.position
+    if position is None or position.own is None or (isinstance(each, Change) and each.whole):
+        return False
+    own = major_of(rebased(each.seq, position.own.major))
+    behind = bisect_right(places, major_of(each.seq))
+    return behind < len(places) and places[behind] < own
 
 
 def _own(each: T) -> T:

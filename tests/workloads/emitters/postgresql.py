@@ -66,15 +66,26 @@ class PostgreSQL(OneLog):
     # -------------------------------------------------------------- the log
 
     def before_snapshot(self, in_flight: Sequence[Transaction]) -> None:
-        """Rows may have been written before the snapshot by what commits after it."""
+        """Rows may have been written before the snapshot by what commits after it.
+
+        A blocking one interrupts a stream, which still knows the commit before it.
+        """
         self._written.clear()
+        blocking = self._commit is not None and self.choices.chance(2)
         for number, tx in enumerate(in_flight):
             if not any(statement.truncated for statement in tx.statements):
-                for statement in range(self.choices.between(not number, len(tx.statements))):
+                told = _told_apart(tx) if blocking and not number else len(tx.statements)
+                least = 0 if blocking else int(not number)
+                for statement in range(self.choices.between(least, told)):
                     self._write(in_flight, number, statement)
         self._started = self._advance()
+        if not blocking:
+            self._commit = None
+            self._stored = self.choices.chance(3)
+
+    def unseen(self) -> None:
+        """The stream ends."""
         self._commit = None
-        self._stored = self.choices.chance(3)
 
     def read(self, scan: Scan, row: Row) -> Place:
         del row
@@ -150,6 +161,15 @@ class PostgreSQL(OneLog):
         if commit is not None or lsn <= self._started or not self._stored:
             return {}
         return {"sequence": _pair(self._started, lsn)}
+
+
+def _told_apart(tx: Transaction) -> int:
+    """How many statements may lie before a blocking snapshot: its topics have to show the rest."""
+    tables = [{c.table.name for c in statement.changes} for statement in tx.statements]
+    for number in range(len(tables) - 1, -1, -1):
+        if set().union(*tables[:number]) <= set().union(*tables[number:]):
+            return number
+    return 0
 
 
 def _pair(first: int | None, lsn: int) -> str:
