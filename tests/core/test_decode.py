@@ -99,6 +99,16 @@ def test_a_missing_value_in_any_spelling_is_a_tombstone(value):
     assert found.change.op == "tombstone"
 
 
+def test_a_tombstone_whose_key_is_a_number_without_a_scale_needs_no_source_file():
+    number = [{"type": "int32", "field": "scale"}, {"type": "bytes", "field": "value"}]
+    variable = {"type": "struct", "name": "io.debezium.data.VariableScaleDecimal"}
+    schema = {"type": "struct", "fields": [{**variable, "fields": number, "field": "id"}]}
+    key = {"schema": schema, "payload": {"id": {"scale": 0, "value": "Cg=="}}}
+    found = outcome(key=json.dumps(key).encode(), value=None)
+    assert isinstance(found, Decoded)
+    assert found.change.key == '{"id":"10"}'
+
+
 def test_a_create_that_a_snapshot_sent_is_a_read():
     source = {**ENVELOPE["source"], "snapshot": "first_in_data_collection"}
     found = outcome(value=json.dumps({**ENVELOPE, "source": source}).encode())
