@@ -12,7 +12,7 @@ from strandline.types import ColumnType, from_connect
 
 WRAPPER = frozenset({"schema", "payload"})
 # JSON can spell half of a pair of surrogates, which is no character: no text can hold it. Found by
-# reading on from the beginning, whole pairs and other escapes by the way. Spark's engine uses it too.
+# reading on from the beginning, whole pairs and other escapes by the way, in Spark as well.
 LONE_SURROGATE = re.compile(
     r"\A(?:[^\\]++|\\(?:[^u]|u(?![dD][89a-fA-F]))"
     r"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})*+\\u[dD][89a-fA-F]"
