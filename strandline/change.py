@@ -23,6 +23,9 @@ class Op(StrEnum):
     TOMBSTONE = "tombstone"
 
 
+# What the `op` of an event may say; a logical message's says that it is of no row.
+SENT = frozenset(Op) - {Op.TOMBSTONE}
+MESSAGE = "m"
 # A row that a reconciliation did not find: no connector sends it.
 ABSENT = "absent"
 

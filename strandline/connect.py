@@ -10,10 +10,12 @@ from strandline import values
 from strandline.errors import UndecodableError
 from strandline.types import ColumnType, from_connect
 
-# JSON can spell half of a pair of surrogates, which is no character: no text can hold it.
+WRAPPER = frozenset({"schema", "payload"})
+# JSON can spell half of a pair of surrogates, which is no character: no text can hold it. Found by
+# reading on from the beginning, whole pairs and other escapes by the way, in Spark as well.
 LONE_SURROGATE = re.compile(
-    r"(?<!\\)(?:\\\\)*(?:\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})"
-    r"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2})"
+    r"\A(?:[^\\]++|\\(?:[^u]|u(?![dD][89a-fA-F]))"
+    r"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})*+\\u[dD][89a-fA-F]"
 )
 # Where these stand more than once, a part of the document may stand twice.
 _PARTS = tuple(re.compile(part) for part in (r'"schema"\s*:\s*[{n]', r'"payload"\s*:'))
@@ -42,12 +44,20 @@ def parse(data: bytes, what: str) -> Document:
         raise UndecodableError("invalid_json", f"the {what} is not JSON") from error
     if "\\u" in text and LONE_SURROGATE.search(text):  # the word alone is found much faster
         raise UndecodableError("invalid_utf8", f"the {what} holds half of a character")
-    if isinstance(document, dict) and "payload" in document and "schema" in document:
-        if any(len(part.findall(text)) > 1 for part in _PARTS) and _is_ambiguous(text):
-            raise UndecodableError("invalid_json", f"the {what} has two schemas or payloads")
-        schema = document["schema"]
-        return Document(schema if isinstance(schema, dict) else None, document["payload"])
-    return Document(None, document)
+    if not _is_wrapper(document):
+        return Document(None, document)
+    if any(len(part.findall(text)) > 1 for part in _PARTS) and _is_ambiguous(text):
+        raise UndecodableError("invalid_json", f"the {what} has two schemas or payloads")
+    return Document(document["schema"], document["payload"])
+
+
+def _is_wrapper(document: object) -> bool:
+    """Two fields and no more: a row that was flattened may have columns of these names."""
+    return (
+        isinstance(document, dict)
+        and document.keys() == WRAPPER
+        and isinstance(document["schema"], dict | None)
+    )
 
 
 def _is_ambiguous(text: str) -> bool:

@@ -8,6 +8,8 @@ Here such a record gets its envelope back, as far as it can be known.
 from collections.abc import Mapping
 from typing import Any
 
+from strandline import connect
+
 PREFIX = "__"
 DELETED = "__deleted"
 OP = "__op"
@@ -22,15 +24,24 @@ STANDS = "u"
 
 
 def is_flattened(value: Mapping[str, Any], schema: Mapping[str, Any] | None) -> bool:
-    """True for a row that is no envelope: by its metadata, or by its schema's name."""
-    if "op" in value and "source" in value:
-        return False
-    return describes_row(schema) or any(mark in value for mark in MARKS)
+    """True for a row that is no envelope: by its schema, and by its metadata where it has none."""
+    if schema is not None:
+        return describes_row(schema)
+    is_envelope = value.get("op") is not None and isinstance(value.get("source"), dict)
+    return not is_envelope and any(mark in value for mark in MARKS)
 
 
-def describes_row(schema: Mapping[str, Any] | None) -> bool:
-    """True for the schema of a flattened row: the envelope's own would end in `.Envelope`."""
-    return str((schema or {}).get("name") or "").endswith(".Value")
+def describes_row(schema: Mapping[str, Any]) -> bool:
+    """True for the schema of a flattened row: by its name, and by its metadata where it has none.
+
+    An envelope's would end in `.Envelope`, and its `source` is a struct.
+    """
+    name = str(schema.get("name") or "")
+    if name.endswith((".Value", ".Envelope")):
+        return name.endswith(".Value")
+    fields = connect.fields(schema)
+    is_envelope = "op" in fields and fields.get("source", {}).get("type") == "struct"
+    return not is_envelope and any(mark in fields for mark in MARKS)
 
 
 def envelope(row: Mapping[str, Any], *, moved: bool) -> dict[str, Any]:

@@ -55,10 +55,19 @@ def told(image: Image, defaults: Mapping[str, object]) -> Image | None:
 
 
 def _stands_in(value: object) -> bool:
+    if isinstance(value, Mapping) and not _is_shape(value):
+        return all(map(_is_fallback, value.values()))
+    return _is_fallback(value)
+
+
+def _is_fallback(value: object) -> bool:
+    """Of a column, or of a field of a struct: the fallback of a struct holds no other struct."""
     if isinstance(value, str):
         return not value or FALLBACK.fullmatch(value) is not None
     if isinstance(value, Mapping):
-        if value.get("wkb") in SHAPES or value == _LINE:
-            return True
-        return all(_stands_in(each) for each in value.values())
+        return _is_shape(value)
     return not value
+
+
+def _is_shape(value: Mapping[str, object]) -> bool:
+    return value.get("wkb") in SHAPES or value == _LINE

@@ -25,6 +25,7 @@ def spellings(placeholder: str) -> frozenset[str]:
         [placeholder],
         [encoded],
         list(data),
+        [float(byte) for byte in data],
         {placeholder: placeholder},
         [name],
     )

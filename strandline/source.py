@@ -95,7 +95,9 @@ class Source:
     notifiers: tuple[NotifierSpec, ...] = field(default=())
 
     def rules(self, topic: str) -> TableRules:
-        """The rules of the table that a topic feeds."""
+        """The rules of the table that a topic feeds; nobody flattens what is no row."""
+        if self.is_control(topic):
+            return replace(self.default_rules, flattened=False)
         return next((t.rules for t in self.tables if t.topic == topic), self.default_rules)
 
     def tolerance(self, topic: str) -> Tolerance:

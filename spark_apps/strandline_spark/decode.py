@@ -71,6 +71,7 @@ class Decoder:
                 rekeyed=self._keys.rekeyed(),
                 named=bool(self.rules.key),
                 cells=cells.unfit(rows.columns),
+                flat=flat,
             ),
         )
         return judged.select(

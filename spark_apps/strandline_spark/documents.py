@@ -53,16 +53,18 @@ def split(text: Column) -> tuple[Column, Column]:
     """(schema, payload) as JSON text; schema NULL where none is embedded.
 
     The usual layout is cut; any other (white space, payload first) is parsed. There is no payload
-    where that is no JSON, and where a part stands twice.
+    where that is no JSON, and where a part stands twice; where a third part follows it, it is none
+    that `legible` takes.
     """
     begins = text.startswith(_PREFIX)
     at = F.when(begins, F.instr(text, _PAYLOAD))  # a search through all of a text that has none
     usual = begins & (at > 0) & text.endswith("}")
     start = at + len(_PAYLOAD)
     cut = text.substr(start, F.length(text) - start)
-    parts = F.filter(F.json_object_keys(text), lambda name: name.isin("schema", "payload"))
-    once = F.size(parts) == 2
-    wrapped = F.size(F.array_distinct(parts)) == 2
+    names = F.json_object_keys(text)
+    once = F.size(F.filter(names, lambda name: name.isin(*connect.WRAPPER))) == len(connect.WRAPPER)
+    both = F.array(*map(F.lit, sorted(connect.WRAPPER)))
+    wrapped = (F.array_sort(F.array_distinct(names)) == both) & _describes(text)
     other = text.rlike(_ENVELOPED)
     # The last word may be cut off behind a payload that is whole, or another may follow.
     alone = F.size(F.json_object_keys(_beside(text))) == len(_BESIDE)
@@ -75,14 +77,29 @@ def split(text: Column) -> tuple[Column, Column]:
     return schema, payload.when(other, F.when(alone, inside)).otherwise(text)
 
 
+def _describes(text: Column) -> Column:
+    """Whether the field called schema may be one: an object, or null."""
+    schema = F.from_json(text, "schema VARIANT")["schema"]
+    return F.coalesce(F.schema_of_variant(schema).rlike("^(OBJECT|VOID)"), F.lit(True))
+
+
+def has_more(text: Column) -> Column:
+    """Whether a whole document has more fields than a schema and a payload."""
+    many = F.size(F.array_distinct(F.json_object_keys(text))) > len(connect.WRAPPER)
+    return F.coalesce(
+        many & (F.size(F.json_object_keys(_beside(text))) == len(_BESIDE)), F.lit(False)
+    )
+
+
 def read(text: Column, fields: str) -> Column:
     """A document's fields, read strictly, for `legible` to take.
 
-    A second part that is missing says that the document ended before its text did.
+    A second part that is missing says that the document ended before its text did. The brackets of
+    an array let nothing but a document stand in them.
     """
     document, ended = _BESIDE
-    of = f"{document} STRUCT<{fields}>, {ended} STRING, _corrupt STRING"
-    return F.from_json(_beside(text), of, STRICT)
+    of = f"{document} ARRAY<STRUCT<{fields}>>, {ended} STRING, _corrupt STRING"
+    return F.from_json(_beside(F.concat(F.lit("["), text, F.lit("]"))), of, STRICT)
 
 
 def _beside(text: Column) -> Column:
@@ -94,7 +111,8 @@ def _beside(text: Column) -> Column:
 def legible(read: Column) -> Column:
     """The fields of a document that was read; NULL where it is none, or not of that form."""
     document, ended = _BESIDE
-    return F.when(read[ended].isNotNull() & read["_corrupt"].isNull(), read[document])
+    whole = read[ended].isNotNull() & read["_corrupt"].isNull() & (F.size(read[document]) == 1)
+    return F.when(whole, F.get(read[document], F.lit(0)))
 
 
 def parsed(landed: DataFrame, flattened: Mapping[str, bool]) -> DataFrame:
@@ -162,7 +180,8 @@ def distinct_schemas(records: DataFrame) -> Mapping[str, Mapping[int, SchemaPair
 def _pair(row: Any) -> SchemaPair:
     parts = {part: _parsed(row[part], legible=row[f"legible_{part}"]) for part in ("value", "key")}
     value, key = (schema if isinstance(schema, dict) else None for schema in parts.values())
-    flat = row["marked"] or flattened.describes_row(value)
+    told = row["marked"]
+    flat = told if told is not None else flattened.describes_row(value or {})
     return SchemaPair(
         value,
         key,
@@ -276,15 +295,20 @@ def _schema_id(value_schema: Column, key_schema: Column, marked: Column) -> Colu
 
 
 def _is_marked(payload: Column, schema: Column) -> Column:
-    """True for a record without schema that bears the metadata of a flattened row."""
+    """Whether a record bears the metadata of a flattened row; NULL where its schema says it."""
     named = "|".join(mark.removeprefix(flattened.PREFIX) for mark in flattened.MARKS)
     named_so = payload.contains(f'"{flattened.PREFIX}')  # soon told, and mostly not so
-    suspect = schema.isNull() & named_so & payload.rlike(rf'"{flattened.PREFIX}({named})"\s*:')
-    envelope = (
-        F.get_json_object(payload, "$.op").isNotNull()
-        & F.get_json_object(payload, "$.source").isNotNull()
-    )
-    return F.coalesce(F.when(suspect, ~envelope), F.lit(False))
+    suspect = named_so & payload.rlike(rf'"{flattened.PREFIX}({named})"\s*:')
+    marked = F.coalesce(F.when(suspect, ~_is_envelope(payload)), F.lit(False))
+    return F.when(schema.isNull(), marked)
+
+
+def _is_envelope(payload: Column) -> Column:
+    """Whether it has an operation, and a source that is a document; a text may hold one."""
+    source = F.get_json_object(payload, "$.source").startswith("{")
+    nested = payload.rlike(r'"source"\s*:\s*\{')
+    op = F.get_json_object(payload, "$.op").isNotNull()
+    return F.coalesce(op & source & nested, F.lit(False))
 
 
 def _parsed(text: str | None, *, legible: bool | None) -> object:

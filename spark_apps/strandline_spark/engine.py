@@ -21,7 +21,7 @@ from strandline.change import Control, Quarantined
 from strandline.engine import Outcome, cut, recorded_at, rules
 from strandline.errors import Terminal, UndecodableError
 from strandline.interpreter import Rules, no_rules, total
-from strandline.interpreter.decode import decode
+from strandline.interpreter.decode import Decoder
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, OffsetRange, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
@@ -137,7 +137,9 @@ class CaptureLake:
         topics = defaultdict(list)
         for record in batch:
             topics[record.at.topic].append(record)
-        tables = {t: found for t, found in topics.items() if not all(map(_is_control, found))}
+        tables = {
+            topic: found for topic, found in topics.items() if not all(map(self._is_control, found))
+        }
         self.known.update(tables)
         if any(b'"aggregate_type"' in (record.value or b"") for record in batch):
             tables = {topic: tables.get(topic, []) for topic in sorted(self.known)}
@@ -157,9 +159,8 @@ class CaptureLake:
             ),
         )
 
-
-def _is_control(record: Record) -> bool:
-    return isinstance(decode(record), Control)
+    def _is_control(self, record: Record) -> bool:
+        return isinstance(Decoder(rules=self.rules(record.at.topic)).decode(record), Control)
 
 
 def _ranges(records: Iterable[Record]) -> Iterator[OffsetRange]:

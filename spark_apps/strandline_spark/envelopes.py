@@ -9,7 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from strandline import flattened
-from strandline.change import Op
+from strandline.change import SENT, Op
 from strandline_spark import documents
 from strandline_spark.changes import quoted
 from strandline_spark.connectors import Connector
@@ -111,10 +111,16 @@ def header(name: str) -> Column:
 
 
 def operation() -> Column:
-    """The operation; a create that a snapshot sent is a read, a missing value a tombstone."""
-    read = (F.col("v.op") == Op.CREATE.value) & is_of_snapshot()
+    """The operation; a create that a snapshot sent is a read, a missing value a tombstone.
+
+    NULL where the event is of no row, or says what none does.
+    """
+    op = F.col("v.op")
+    read = (op == Op.CREATE.value) & is_of_snapshot()
     gone = F.col("value").isNull() | (F.trim("value_payload") == "null")
-    return F.when(gone, Op.TOMBSTONE.value).when(read, Op.READ.value).otherwise(F.col("v.op"))
+    return (
+        F.when(gone, Op.TOMBSTONE.value).when(read, Op.READ.value).when(op.isin(*sorted(SENT)), op)
+    )
 
 
 def is_of_snapshot() -> Column:

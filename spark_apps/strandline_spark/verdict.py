@@ -10,8 +10,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from strandline import connect
-from strandline.change import Op
+from strandline.change import MESSAGE, SENT, Op
 from strandline.interpreter.decode import CONTROL_FIELDS, HEARTBEAT, KEY_CHANGED, NO_KEY
+from strandline_spark import documents
 from strandline_spark.changes import quoted
 from strandline_spark.shallow import any_of
 
@@ -47,6 +48,11 @@ class Judged:
     rekeyed: Column
     named: bool
     cells: Mapping[str, tuple[Column, str]]
+    flat: bool
+
+    def is_message(self, op: Column) -> Column:
+        """Whether an event says that it is of no row; the transform makes no row of such a one."""
+        return F.lit(False) if self.flat else op == MESSAGE
 
 
 def judge(rows: DataFrame, by: Judged) -> DataFrame:
@@ -70,9 +76,10 @@ def _reason(by: Judged, unfit: Sequence[Column]) -> Column:
         F.when(_is_no_text("value_text"), "invalid_utf8")
         .when(broken, _broken_reason())
         .when(~has_op & ~_is_control(), "not_an_envelope")
-        .when(~has_op | (op == "m"), F.lit(None))
-        .when(~op.isin(*(each.value for each in Op)), "unknown_op")
+        .when(~has_op, F.lit(None))
+        .when(op.isNull() & ~by.is_message(v["op"]), "unknown_op")
         .when(v["source"].isNull(), "no_source")
+        .when(op.isNull(), F.lit(None))
         .when(~named.isin(*by.connector), "unknown_connector")
         .when((op == "t") & unplaced, "no_position")
         .when(image & v["after"].isNull(), "no_image")
@@ -96,10 +103,12 @@ def _is_no_text(column: str) -> Column:
 def _broken_reason() -> Column:
     """Not JSON at all, or JSON whose parts are of another form than an envelope's."""
     parts = F.col("loose.parts")
+    more = F.col("value_schema").isNotNull() & documents.has_more(F.col("value_text"))
     return (
-        F.when(~F.col("loose.valid"), "invalid_json")
+        F.when(more, "not_an_envelope")
+        .when(~F.col("loose.valid"), "invalid_json")
         .when(parts["_corrupt"].isNotNull() | parts["op"].isNull(), "not_an_envelope")
-        .when(~parts["op"].isin(*(each.value for each in Op)), "unknown_op")
+        .when(~parts["op"].isin(*sorted(SENT), MESSAGE), "unknown_op")
         .when(~parts["source"].startswith("{") | parts["source"].isNull(), "no_source")
         .otherwise("no_image")
     )

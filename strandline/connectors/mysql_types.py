@@ -16,6 +16,14 @@ _INTEGERS = {  # signed, and unsigned
     "INTEGER": ("int32", "int64"),
     "BIGINT": ("int64", "int64"),
 }
+_SYNONYMS = {  # MySQL's reference manual, "Using Data Types from Other Database Engines"
+    "INT1": "TINYINT",
+    "INT2": "SMALLINT",
+    "INT3": "MEDIUMINT",
+    "MIDDLEINT": "MEDIUMINT",
+    "INT4": "INT",
+    "INT8": "BIGINT",
+}
 _TEXTS = ("CHAR", "VARCHAR", "NCHAR", "NVARCHAR", "TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT")
 _BINARIES = ("BINARY", "VARBINARY", "TINYBLOB", "BLOB", "MEDIUMBLOB", "LONGBLOB")
 _GEOMETRIES = (
@@ -47,6 +55,7 @@ def connect_schema(native: Mapping[str, Any]) -> dict[str, Any] | None:
     """The schema of a column of the relational model; None where its type is not known."""
     name = str(native.get("typeName") or "").upper().strip()
     base = name.split("(", maxsplit=1)[0].split(" ", maxsplit=1)[0]
+    base = _SYNONYMS.get(base, base)
     if base in _INTEGERS:
         return _integer(base, unsigned="UNSIGNED" in name)
     return _sized(base, native) or _FIXED.get(base)

@@ -63,7 +63,7 @@ def _pair(source: Mapping[str, Any]) -> tuple[object, object]:
     try:
         pair = json.loads(sequence) if isinstance(sequence, str) else [None, None]
         commit, lsn = pair
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise UndecodableError("no_position", f"source.sequence is {sequence!r}") from error
     return commit, lsn
 

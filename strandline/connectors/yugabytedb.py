@@ -93,10 +93,12 @@ class YugabyteDB(Connector):
         return {n: cell for n, cell in cells.items() if n not in unset}, frozenset(unset)
 
     def unwrap_schema(self, field: Mapping[str, Any]) -> Mapping[str, Any]:
-        return connect.fields(field).get("value", field)
+        cell = connect.fields(field)
+        return cell["value"] if _is_cell(cell) else field
 
 
 def _is_cell(cell: object) -> bool:
+    """Whether a document, or the fields of a schema, are a value and its mark; a number is not."""
     return isinstance(cell, dict) and "value" in cell and cell.keys() <= {"value", "set"}
 
 

@@ -212,7 +212,9 @@ class _Told:
 def _told(records: Iterable[Record], connector: Connector | None, rules: Rules) -> _Told:
     notices, ddl = [], []
     for record in records:
-        outcome = Decoder(connector).decode(record) if _may_tell(record) else None
+        if not _may_tell(record):
+            continue
+        outcome = Decoder(connector, rules(record.at.topic)).decode(record)
         if not isinstance(outcome, Control):
             continue
         word = notification.notice(outcome.payload)

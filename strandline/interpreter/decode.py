@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from strandline import connect, connectors, flattened, image, schema_history
-from strandline.change import IMAGES, Change, Control, Fence, Op, Quarantined
+from strandline.change import IMAGES, MESSAGE, SENT, Change, Control, Fence, Op, Quarantined
 from strandline.connect import Document
 from strandline.connectors import CONNECTORS, Connector
 from strandline.connectors.connector import integer
@@ -37,7 +37,7 @@ CONTROL_FIELDS = (
     frozenset({"databaseName", "tableChanges"}),
     frozenset({"ddl", "tableChanges"}),
     frozenset({"status", "id", "event_count"}),
-    frozenset({"aggregate_type", "type"}),
+    frozenset({"aggregate_type", "type", "additional_data"}),
 )
 HEARTBEAT = frozenset({"ts_ms"})  # and nothing else
 # ByLogicalTableRouter adds this to a record's key, and not to the keys in its headers.
@@ -119,22 +119,27 @@ class Decoder:
             if value.keys() == HEARTBEAT or any(names <= value.keys() for names in CONTROL_FIELDS):
                 return Control(record.at, value)
             raise UndecodableError("not_an_envelope", "the value has no field 'op'")
-        if value["op"] == "m":
-            return Control(record.at)
-        op = _op(value)
+        return self._enveloped(record, document)
+
+    def _enveloped(self, record: Record, document: Document) -> Outcome:
+        value = document.payload
+        op = None if value["op"] == MESSAGE else _op(value)
         source = value.get("source")
         if not isinstance(source, dict):
             raise UndecodableError("no_source", "the envelope has no 'source'")
+        if op is None:
+            return Control(record.at)
         return self._event(record, document, op, Event(self._connector(source), source))
 
     def _flattened(self, record: Record, document: Document) -> Outcome:
         moved = record.header(OLD_KEY) is not None
         value = flattened.envelope(document.payload, moved=moved)
-        source = value["source"]
-        connector = self.connector or connectors.of(source)
+        op, source = _op(value), value["source"]
+        known = self.connector or connectors.of(source)
+        connector = self._connector(source) if source.get("connector") else known
         schema = flattened.row_schema(document.schema)
         event = Event(connector, source, positioned=False)
-        return self._event(record, Document(schema, value), _op(value), event)
+        return self._event(record, Document(schema, value), op, event)
 
     def _connector(self, source: Mapping[str, Any]) -> Connector:
         found = connectors.of(source)
@@ -345,10 +350,10 @@ def decode(record: Record, connector: Connector | None = None) -> Outcome:
 
 
 def _op(envelope: Mapping[str, Any]) -> Op:
-    try:
-        return Op(envelope["op"])
-    except ValueError as error:
-        raise UndecodableError("unknown_op", f"op is {envelope['op']!r}") from error
+    op = next((op for op in SENT if op == envelope["op"]), None)
+    if op is None:
+        raise UndecodableError("unknown_op", f"op is {envelope['op']!r}")
+    return op
 
 
 def _image(document: Document, name: str) -> Mapping[str, Any] | None:

@@ -31,6 +31,7 @@ ENVELOPE = {
         ({"source": {"connector": "db2", "lsn": 1}}, "unknown_connector"),
         ({"source": {"connector": "postgresql"}}, "no_position"),
         ({"source": {"connector": "postgresql", "lsn": -1}}, "no_position"),
+        ({"source": {"connector": "postgresql", "sequence": "[" * 5000}}, "no_position"),
         ({"source": {"connector": "mysql", "file": "binlog", "pos": 4}}, "no_position"),
         ({"source": {"connector": "oracle", "scn": "5", "commit_scn": [6]}}, "no_position"),
         ({"source": {"connector": ["oracle"]}}, "unknown_connector"),
@@ -68,6 +69,15 @@ def test_a_schema_whose_parts_are_anything_else_describes_nothing():
     assert found.change.row == {"id": "1"}
 
 
+@pytest.mark.parametrize("depth", [2, 400])
+def test_an_old_image_may_be_nested_as_deeply_as_a_parser_lets_it(depth):
+    cell = json.loads('{"a":' * depth + "0" + "}" * depth)
+    envelope = {**ENVELOPE, "op": "u", "before": {"id": 1, "name": cell}}
+    found = outcome(value=json.dumps(envelope).encode())
+    assert isinstance(found, Decoded)
+    assert found.change.told == {"name": cell}
+
+
 def test_a_row_change_without_a_key_is_quarantined():
     assert outcome(key=None, value=json.dumps(ENVELOPE).encode()).reason == "no_key"
 
@@ -84,7 +94,12 @@ def test_a_value_that_does_not_fit_its_column_is_quarantined_and_the_column_name
         {"status": "BEGIN", "id": "1:2", "event_count": None, "ts_ms": 1},
         {"ts_ms": 1},
         {"ddl": "create table t", "databaseName": "d", "source": {}},
-        {"id": "x", "type": "COMPLETED", "aggregate_type": "Initial Snapshot"},
+        {
+            "id": "x",
+            "type": "SKIPPED",
+            "aggregate_type": "Initial Snapshot",
+            "additional_data": None,
+        },
         {"op": "m", "message": {"prefix": "p", "content": "aGk="}, "source": {}},
     ],
 )
@@ -97,6 +112,16 @@ def test_a_missing_value_in_any_spelling_is_a_tombstone(value):
     found = outcome(value=value)
     assert isinstance(found, Decoded)
     assert found.change.op == "tombstone"
+
+
+def test_a_tombstone_whose_key_is_a_number_without_a_scale_needs_no_source_file():
+    number = [{"type": "int32", "field": "scale"}, {"type": "bytes", "field": "value"}]
+    variable = {"type": "struct", "name": "io.debezium.data.VariableScaleDecimal"}
+    schema = {"type": "struct", "fields": [{**variable, "fields": number, "field": "id"}]}
+    key = {"schema": schema, "payload": {"id": {"scale": 0, "value": "Cg=="}}}
+    found = outcome(key=json.dumps(key).encode(), value=None)
+    assert isinstance(found, Decoded)
+    assert found.change.key == '{"id":"10"}'
 
 
 def test_a_create_that_a_snapshot_sent_is_a_read():

@@ -345,7 +345,8 @@ def test_a_row_that_a_complete_snapshot_did_not_read_ends_at_the_first_read(stre
     read = stream.change("r", 2, 20, name="B")
     notices = Stream("shop.notifications")
     for number, word in enumerate(("STARTED", "COMPLETED")):
-        notice = {"aggregate_type": "Initial Snapshot", "type": word, "timestamp": EMITTED + number}
+        notice = {"aggregate_type": "Initial Snapshot", "type": word, "additional_data": None}
+        notice["timestamp"] = EMITTED + number
         notices.add(b'{"id":"x"}', json.dumps(notice).encode())
     closed = explain(stream.records + notices.records, TOPIC, "1").steps[-1]
     assert isinstance(closed, Closed)
