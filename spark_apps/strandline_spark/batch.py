@@ -23,7 +23,7 @@ class Tally:
     """What the records of a batch turned out to be, as counted in the pass that decodes them.
 
     Two tags (`servers.tag`) where changes and truncates are of several servers or epochs. `lowest`:
-    the first position of a change or truncate, as a `_seq`.
+    the first position of what is no read, as a `_seq`.
     """
 
     landed: int = 0
@@ -138,12 +138,11 @@ def _tallied() -> list[Column]:
         "in_flight": F.col("_in_flight") & (kind != verdict.QUARANTINED),
     }
     tag = F.when(kind.isin(verdict.CHANGE, verdict.FENCE), servers.tag(F.col("_scope")))
-    sent = kind.isin(verdict.CHANGE, verdict.FENCE) & F.col("_op").isin(*STREAMED)
-    streamed = F.when(sent, F.col("_seq"))
+    streamed = kind.isin(verdict.CHANGE, verdict.FENCE) & F.col("_op").isin(*STREAMED)
     return [
         F.count(F.lit(1)).alias("landed"),
         *(F.count_if(condition).alias(name) for name, condition in of.items()),
         F.min(tag).alias("first_tag"),
         F.max(tag).alias("last_tag"),
-        F.min(streamed).alias("lowest"),
+        F.min(F.when(streamed, F.col("_seq"))).alias("lowest"),
     ]

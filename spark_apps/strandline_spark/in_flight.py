@@ -16,6 +16,8 @@ from strandline_spark.connectors import Connector
 from strandline_spark.distinct import STREAMED, before_phase, directly_after, major, raw
 from strandline_spark.memory import kept
 
+_MOST = 1_000  # snapshots of a table; they go with every commit, so the newest have to do
+
 
 @dataclass(frozen=True, slots=True)
 class Spans:
@@ -35,7 +37,9 @@ class Spans:
     @staticmethod
     def from_json(told: Mapping[str, Sequence[str]] | None) -> "Spans | None":
         """What `as_json` made; None where there is nothing."""
-        return None if told is None else Spans(*(frozenset(each) for each in told.values()))
+        if told is None:
+            return None
+        return Spans(frozenset(told["places"]), frozenset(told["transactions"]))
 
 
 def spans(
@@ -50,9 +54,10 @@ def spans(
     if before is None:
         places = _places(every)
         return Spans(places, _spanning(every, places, connector))
-    places = before.places | (_places(new) if tally.reads else frozenset())
+    come = _places(new) - before.places if tally.reads else frozenset()
+    places = frozenset(sorted(before.places | come)[-_MOST:])
     found: frozenset[str] = frozenset()
-    if places - before.places:
+    if come:
         found = _spanning(every, places, connector)
     elif places and tally.lowest is not None and tally.lowest < max(places):
         found = _spanning(new, places, connector)
@@ -62,7 +67,7 @@ def spans(
 def _places(deliveries: DataFrame) -> frozenset[str]:
     place = major(F.col("_seq")).alias("place")
     found = deliveries.where(F.col("_emitted").isNotNull()).select(place).distinct()
-    return frozenset(row["place"] for row in found.collect())
+    return frozenset(row["place"] for row in found.orderBy(F.desc("place")).take(_MOST))
 
 
 def _spanning(
@@ -78,7 +83,7 @@ def _spanning(
     )
     streamed = F.col("_op").isin(*STREAMED) & F.col("_tx_id").isNotNull()
     found = deliveries.where(streamed & between).select("_tx_id").distinct()
-    return frozenset(row["_tx_id"] for row in found.collect())
+    return frozenset(row["_tx_id"] for row in found.take(_MOST))
 
 
 def by_own_position(

@@ -50,9 +50,9 @@ class Deliveries:
     fences: DataFrame | None
     moves: DataFrame | None
     kinds: frozenset[str]
-    crowded: DataFrame | None = None
-    spans: Spans = Spans()  # noqa: RUF009 - a frozen value
-    spanned: bool = False
+    crowded: DataFrame | None
+    spans: Spans
+    spanned: bool
 
     @property
     def flying(self) -> bool:
@@ -236,8 +236,8 @@ class TableRun(Part):
         if spans.transactions:
             kinds |= {changes.IN_FLIGHT}
         if changes.IN_FLIGHT in kinds:
-            each = in_flight.by_own_position(few, (few, every, new), spans, self.connector)
-            few, every, new = each
+            deliveries = (few, every, new)
+            few, every, new = in_flight.by_own_position(few, deliveries, spans, self.connector)
         rows = every.where(F.col("_kind") != "fence")
         new = new.where(F.col("_kind") != "fence")
         moving = few.where(F.col("_kind") == "move") if "move" in kinds else None

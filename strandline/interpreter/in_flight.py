@@ -26,9 +26,10 @@ def by_own_position(
     (live-stack, "Real events", 2).
     """
     changes, fences = list(changes), list(fences)
-    deliveries: list[Change | Fence] = [*changes, *fences]
-    places = sorted({major_of(change.seq) for change in changes if change.whole})
-    first = {each.tx_id for each in deliveries if each.in_flight or _spans(each, places)} - {None}
+    streamed: list[Change | Fence] = [*(c for c in changes if c.op is not Op.READ), *fences]
+    reads = (change for change in changes if change.whole and change.emitted is not None)
+    places = sorted({major_of(read.seq) for read in reads})
+    first = {each.tx_id for each in streamed if each.in_flight or _spans(each, places)} - {None}
     return (
         [_own(c) if c.tx_id in first and c.op is not Op.READ else c for c in changes],
         [_own(fence) if fence.tx_id in first else fence for fence in fences],
@@ -38,7 +39,7 @@ def by_own_position(
 def _spans(each: Change | Fence, places: Sequence[str]) -> bool:
     """Whether reads stand between the commit before it and its own place: it was not read."""
     position = each.position
-    if position is None or position.own is None or (isinstance(each, Change) and each.whole):
+    if position is None or position.own is None:
         return False
     own = major_of(rebased(each.seq, position.own.major))
     behind = bisect_right(places, major_of(each.seq))
