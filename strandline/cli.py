@@ -15,13 +15,14 @@ from strandline import __version__, advice, capture, drawing, engine, explanatio
 from strandline.change import Quarantined
 from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError, StrandlineError
-from strandline.printable import printable
+from strandline.printable import clipped, printable
 from strandline.receipt import Counts
 from strandline.record import Record
 from strandline.source import Source
 
 USAGE = 2
 INTERRUPTED = 130  # as shells say of what SIGINT ended
+_DETAIL = 200  # cells of why a record is in quarantine: it may quote the record
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -167,7 +168,7 @@ def _refusals(quarantined: Sequence[Quarantined]) -> Iterator[str]:
     for reason, count in number.most_common():
         at = first[reason].at
         where = f"{at.topic}[{at.partition}] at offset {at.offset}"
-        told = printable(f"{where}: {first[reason].detail}")
+        told = printable(f"{where}: {clipped(first[reason].detail, _DETAIL)}")
         yield f"{count} record{'s' * (count > 1)} in quarantine, {reason}; the first is {told}"
 
 

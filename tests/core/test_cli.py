@@ -82,6 +82,16 @@ def test_history_succeeds_with_quarantined_records_and_lists_them(capture, capsy
     assert f"warning: 1 record in quarantine, invalid_json; the first is {where}" in told
 
 
+def test_a_quarantined_record_that_is_quoted_fills_no_terminal(capture, capsys):
+    stream = Stream()
+    stream.change("c", 1, 10, name="A")
+    stream.add(b'{"id":1}', json.dumps({"op": "x" * 5000, "source": {}}).encode())
+    assert cli.main(["history", capture(stream.records)]) == 0
+    (told,) = [line for line in capsys.readouterr().err.splitlines() if "unknown_op" in line]
+    assert "op is 'xxx" in told
+    assert len(told) < 400
+
+
 def test_the_topic_of_a_table_without_its_prefix_is_doubted(capture, capsys, tmp_path):
     stream = Stream()
     stream.change("c", 1, 10, name="A")
