@@ -56,7 +56,8 @@ class Change:
     whole table's snapshot. `in_flight`: of a transaction that may have been open when a snapshot
     was taken. `ordinal` tells changes of one identity apart, where deliveries have one.
     `connector_run` changes whenever the connector starts. `connector_name` is the logical one
-    (topic prefix). `stored` is Kafka's time in milliseconds.
+    (topic prefix). `stored` is Kafka's time in milliseconds. `outdated`: a read that says less than
+    what was streamed before it.
     """
 
     at: Coordinates
@@ -83,6 +84,7 @@ class Change:
     connector_run: str | None = None
     connector_name: str | None = None
     stored: int = 0
+    outdated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

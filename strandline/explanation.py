@@ -18,7 +18,7 @@ from strandline.errors import SpecError
 from strandline.interpreter import Rules, Stages, TableHistory, interpret, no_rules
 from strandline.interpreter.decode import Decoded
 from strandline.interpreter.fold import Shape, fold
-from strandline.interpreter.link import Life, Linked, table_at
+from strandline.interpreter.link import Life, Linked, located, table_at
 from strandline.position import major_of
 from strandline.record import Coordinates, Record
 from strandline.rendering import plain
@@ -271,12 +271,16 @@ class _Telling:
         return Passed(record, Reason.REDELIVERY)
 
     def _newer(self, read: Change) -> Coordinates | None:
-        """What a stale read is older than: a change of the key, or a truncate, at its position."""
+        """What a stale read is older than: a change of the key, or a truncate, at its position.
+
+        One that is outdated: the last change of the key before it in its partition.
+        """
         major = major_of(read.seq)
         streamed = [
             change
             for change in self.kept.values()
-            if change.op not in {Op.READ, Op.TOMBSTONE} and major_of(change.seq) == major
+            if change.op not in {Op.READ, Op.TOMBSTONE}
+            and (_is_before(change, read) if read.outdated else major_of(change.seq) == major)
         ]
         if streamed:
             return max(streamed, key=lambda change: change.seq).at
@@ -302,7 +306,9 @@ class _Telling:
                 continue
             if fence.at != first:
                 yield (fence.seq, _OWN), Passed(record, Reason.REDELIVERY, first)
-            elif not fence.concerns(table_at(ordered, fence.seq) or known):
+                continue
+            here = located(fence, ordered)
+            if here is None or not here.concerns(table_at(ordered, here.seq) or known):
                 yield (
                     (fence.seq, _OWN),
                     Passed(
@@ -312,7 +318,12 @@ class _Telling:
                     ),
                 )
             else:
-                yield (fence.seq, _OWN), Passed(record, Reason.NOT_LIVE)
+                yield (here.seq, _OWN), Passed(record, Reason.NOT_LIVE)
+
+
+def _is_before(change: Change, read: Change) -> bool:
+    same = change.at.partition == read.at.partition
+    return same and change.at.offset < read.at.offset
 
 
 def _ignored_changes(

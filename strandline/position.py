@@ -32,19 +32,32 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Local:
+    """A place in the log of one shard; with those of other shards it does not compare."""
+
+    shard: str
+    place: str  # fixed width
+
+    def precedes(self, other: "Local") -> bool:
+        return self.shard == other.shard and self.place < other.place
+
+
+@dataclass(frozen=True, slots=True)
 class Position:
     """A position in the source's log.
 
     `major` orders (fixed width for one connector; "" where only the offset does). `text` is for
     people. `link` is equal for the two halves of one key move and different for two changes of one
     key. `own` is the position by the change's own place in the log, where what orders it besides
-    may be unknown.
+    may be unknown. `local` of a row is its place in its shard; a truncate has one if nothing else
+    orders it.
     """
 
     major: str
     text: str
     link: str
     own: "Position | None" = None
+    local: Local | None = None
 
 
 def digits(value: object, width: int, what: str) -> str:
@@ -113,6 +126,12 @@ def before_phase(position: str) -> str:
 def directly_after(position: str, at: Coordinates) -> str:
     """The `_seq` of a record there which has no position but that of the one before it."""
     return f"{position[:-_PLACE_DIGITS]}{_place(at)}"
+
+
+def next_to(position: str) -> str:
+    """The place of a fence behind that row, before whatever may come."""
+    place = int(position[-_PLACE_DIGITS:], 16) + 1
+    return f"{position[:-_PLACE_DIGITS]}{place:0{_PLACE_DIGITS}x}"
 
 
 def _epoch(number: int) -> str:

@@ -4,7 +4,8 @@ Partitioned by `_kind` (row, move, fence, in_flight), so that the few truncates,
 transactions after a start of a table's whole life are found without reading its rows. `_run` says
 which run decoded a row. `_emitted` is the envelope's own time of a read of a whole snapshot, in
 milliseconds, `_connector_name` whose read it is; `_clock` is the envelope's time of a change that
-may be in flight, `_stored` Kafka's, both in milliseconds.
+may be in flight, `_stored` Kafka's, both in milliseconds. `_local` is `place@shard`, where rows
+stand in the log of their shard, and truncates that nothing else orders.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,9 +21,9 @@ from strandline.types import ColumnType, Kind, Wire
 from strandline_spark import delta
 
 META = (
-    "_key", "_op", "_seq", "_position", "_link", "_identity", "_moved_to", "_moved_from", "_unset",
-    "_unheld", "_tx_id", "_before", "_after", "_told", "_scope", "_emitted", "_connector_name",
-    "_clock", "_stored", "_in_flight", "_ordinal", "_connector_run", "_time",
+    "_key", "_op", "_seq", "_position", "_link", "_identity", "_local", "_moved_to", "_moved_from",
+    "_unset", "_unheld", "_tx_id", "_before", "_after", "_told", "_scope", "_emitted",
+    "_connector_name", "_clock", "_stored", "_in_flight", "_ordinal", "_connector_run", "_time",
     "_source_ts", "_ts_quality", "_topic", "_topic_id", "_partition", "_offset", "_run", "_kind",
 )  # fmt: skip
 PARTITION = "_kind"

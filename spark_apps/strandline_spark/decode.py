@@ -113,10 +113,10 @@ class Decoder:
 
     def _major(self) -> Column:
         source = F.col("v.source")
-        major, placed = self.connector.major(source), self.connector.places_fence(source)
-        return (
-            major if placed is None else F.when(placed | (operation() != Op.TRUNCATE.value), major)
-        )
+        major, fence = self.connector.major(source), self.connector.fence(source)
+        if fence is None:
+            return major
+        return F.when(operation() == Op.TRUNCATE.value, fence).otherwise(major)
 
     def _typed(self, cells: Cells) -> Sequence[Step]:
         """The cells of a record in their types, its key, and what tells its images apart."""

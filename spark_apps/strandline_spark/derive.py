@@ -96,7 +96,7 @@ def derive(
     if heads is not None:
         rows = rows.unionByName(_as_base(heads, first, context))
     fresh = not_stale(
-        fenced(rows, context.fences, shared=context.rules.shares_fences),
+        fenced(rows, context.fences, context.rules),
         reads_last=context.rules.reads_last,
     )
     unseen = None
@@ -184,6 +184,7 @@ _DELIVERY = ("_identity", "_ordinal", "_in_flight", "_stored")
 # What a change brings along that a base row does not have.
 _CHANGE_COLUMNS = {
     "_link": "string",
+    "_local": "string",
     "_moved_to": "string",
     "_unset": "array<string>",
     "_unheld": "array<string>",
@@ -196,7 +197,8 @@ _CHANGES = (*_CHANGE_COLUMNS, "_run")
 def _as_rows(changes: DataFrame, context: Context) -> DataFrame:
     return changes.select(
         *(F.col(quoted(name)) for name in context.columns.names),
-        *_SHARED, "_hash", "_op", "_seq", "_shows", "_time", "_shifts", *_CHANGE_COLUMNS,
+        *_SHARED, "_hash", "_op", "_seq", "_shows", "_time", "_shifts", "_outdated",
+        *_CHANGE_COLUMNS,
         F.lit(context.recorded_at).cast("timestamp").alias("_recorded_at"),
         *(F.lit(None).cast(kind).alias(name) for name, kind in _BASE_COLUMNS.items()),
     )  # fmt: skip
@@ -216,6 +218,7 @@ def _as_base(heads: DataFrame, changes: DataFrame, context: Context) -> DataFram
         "_shows": F.lit(False),
         "_time": F.col("_valid_from"),
         "_shifts": F.lit(False),
+        "_outdated": F.lit(False),
         **{name: F.lit(None).cast(kind) for name, kind in _CHANGE_COLUMNS.items()},
         "_recorded_at": F.col("_recorded_at"),
         "_is_current": F.col("_is_current"),

@@ -60,12 +60,22 @@ def directly_after(seq: Column, offset: Column, partition: Column) -> Column:
     return F.concat(kept, place(offset, partition))
 
 
+def next_to(seq: Column) -> Column:
+    """The place of a fence behind that row, before whatever may come."""
+    behind = F.conv(seq.substr(F.length(seq) - (_PLACE_DIGITS - 1), F.lit(_PLACE_DIGITS)), 16, 10)
+    digits = F.lower(F.hex(behind.cast("bigint") + 1))
+    kept = seq.substr(F.lit(1), F.length(seq) - _PLACE_DIGITS)
+    return F.concat(kept, F.lpad(digits, _PLACE_DIGITS, "0"))
+
+
 def numbered(deliveries: DataFrame, refused: DataFrame | None) -> DataFrame:
     """Deliveries in their place, with `_delivery`: which delivery of its change a row is.
 
     Tombstones that add nothing to the record before them are gone: it was a delete, or is in
     quarantine (`refused` has the key and coordinates of those). `_goes_back`: a record before it in
     its partition changed the key at a later position; that is as it should be of a second delivery.
+    `_outdated`: a read behind such a one, of a snapshot that was taken later than its position
+    (PostgreSQL's blocking ones carry that of the slot in the run that made it).
     """
     ended = F.coalesce(F.lag(is_end() | (F.col("_op") == REFUSED)).over(raw()), F.lit(False))
     tombstone = F.col("_op") == Op.TOMBSTONE.value
@@ -84,8 +94,11 @@ def numbered(deliveries: DataFrame, refused: DataFrame | None) -> DataFrame:
     streamed = F.col("_op").isin(*STREAMED) & ~F.col("_in_flight")
     before = raw().rowsBetween(Window.unboundedPreceding, -1)
     high = F.max(F.when(streamed, major(F.col("_seq")))).over(before)
+    read = F.col("_emitted").isNotNull()
+    newest = F.max(F.when(F.col("_op").isin(*STREAMED), major(F.col("_seq")))).over(before)
     beside = {
         "_goes_back": F.coalesce(streamed & (major(F.col("_seq")) < high), F.lit(False)),
+        "_outdated": F.coalesce(read & (major(F.col("_seq")) < newest), F.lit(False)),
         # Offsets of two partitions do not compare, and inside one clocks may run back.
         "_since": F.max("_stored").over(raw().rowsBetween(Window.unboundedPreceding, 0)),
         "_followed": F.coalesce(F.lead(tombstone).over(raw()), F.lit(False)),
@@ -134,14 +147,16 @@ def raw() -> WindowSpec:
 
 
 def distinct_fences(deliveries: DataFrame) -> DataFrame:
-    """One row per truncate: `_seq, _scope, _sweep`, and `_time, _partition, _offset` of its first.
+    """One row per truncate: `_seq, _scope, _sweep`, and of its first delivery the rest.
 
     First is the earliest by Kafka's time, whichever its partition; it arrived in run `_first_run`,
     and any delivery at all in run `_run`. `_in_flight`: a delivery of it may stand elsewhere.
     """
     fences = deliveries.where(F.col("_kind") == "fence")
     first = F.min_by(
-        F.struct("_time", F.col("_run").alias("_first_run"), "_partition", "_offset"),
+        F.struct(
+            "_time", F.col("_run").alias("_first_run"), "_partition", "_offset", "_local", "_stored"
+        ),
         F.struct("_stored", *EARLIEST),
     )
     sweep = (F.col("_op") != Op.TRUNCATE.value).alias("_sweep")

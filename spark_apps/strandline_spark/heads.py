@@ -14,6 +14,7 @@ from strandline.change import Op
 from strandline.version import ClosedBy
 from strandline_spark.changes import quoted
 from strandline_spark.distinct import is_end, major, raw
+from strandline_spark.fences import precedes
 from strandline_spark.memory import kept
 from strandline_spark.windows import hashed
 
@@ -26,7 +27,8 @@ class Standing:
 
     `heads` are the last versions of every key that the run may touch by more than its moves.
     `new_fences` are those that stand where none stood before. `unsettled` are keys whose changes or
-    truncates in flight may stand elsewhere now.
+    truncates in flight may stand elsewhere now. `local` are the truncates that only the log of a
+    shard orders: behind the rows that lie before them there.
     """
 
     history: DataFrame
@@ -35,6 +37,7 @@ class Standing:
     moves: DataFrame | None
     new_fences: DataFrame | None
     unsettled: DataFrame | None = None
+    local: DataFrame | None = None
     shifts: bool = False
 
 
@@ -105,6 +108,8 @@ def _touched(batch: DataFrame, standing: Standing) -> DataFrame:
     if standing.unsettled is not None:
         unsettled = standing.unsettled.select("_key", F.lit(True).alias("_rederive"))
         found = _united(found.unionByName(unsettled))
+    if standing.local is not None:
+        found = _with_cut(found, batch, standing, standing.local)
     if standing.new_fences is not None:
         found = _with_fenced(found, standing, standing.new_fences)
     found = kept(found)
@@ -151,6 +156,17 @@ def _with_fenced(found: DataFrame, standing: Standing, fences: DataFrame) -> Dat
     )
     live = standing.heads.where("_is_current").select("_key", F.lit(False).alias("_rederive"))
     return _united(found.unionByName(late).unionByName(live))
+
+
+def _with_cut(found: DataFrame, batch: DataFrame, standing: Standing, cuts: DataFrame) -> DataFrame:
+    """Adds the keys of new rows behind which a shard's truncate stands; with new fences, all."""
+    again = F.lit(True).alias("_rederive")
+    place = F.broadcast(cuts.select(F.col("_local").alias("_cut")))
+    behind = batch.join(place, precedes(F.col("_local"), F.col("_cut")), "left_semi")
+    found = found.unionByName(behind.select("_key", again))
+    if standing.new_fences is not None:
+        found = found.unionByName(standing.heads.select("_key", again))
+    return _united(found)
 
 
 def _united(found: DataFrame) -> DataFrame:

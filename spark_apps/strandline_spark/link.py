@@ -59,7 +59,7 @@ def earlier(window: WindowSpec) -> WindowSpec:
 
 
 def not_stale(rows: DataFrame, *, reads_last: bool) -> DataFrame:
-    """Drops stale reads: after a streamed change or truncate at one position.
+    """Drops stale reads: outdated ones, and those after a change or truncate at one position.
 
     Where a snapshot's read is known to have seen everything at its position, only after a delete.
     """
@@ -72,8 +72,9 @@ def not_stale(rows: DataFrame, *, reads_last: bool) -> DataFrame:
     deleted = behind & (last["_op"] == Op.DELETE.value)
     stale = behind | F.col("_cut_here")
     stale = F.when(is_last(own), deleted).otherwise(stale) if reads_last else stale
-    kept = rows.withColumn("_stale", (F.col("_op") == Op.READ.value) & stale)
-    return kept.where(~F.col("_stale")).drop("_stale", "_cut_here")
+    stale = (F.col("_op") == Op.READ.value) & (stale | F.col("_outdated"))
+    kept = rows.withColumn("_stale", stale)
+    return kept.where(~F.col("_stale")).drop("_stale", "_cut_here", "_outdated")
 
 
 def lives(rows: DataFrame) -> DataFrame:

@@ -76,6 +76,7 @@ class Meta:
             (at if self.flat else self.connector.position(source)).alias("_position"),
             F.when(change, link).otherwise(F.lit("")).alias("_link"),
             self._identity().alias("_identity"),
+            self._local().alias("_local"),
             F.col("_moved_to"),
             F.col("_moved_from"),
             _named(unset).alias("_unset"),
@@ -117,6 +118,17 @@ class Meta:
             routed = F.col("k").getField(ROUTED).isNotNull()
         table, server = self.connector.scope(source), known(source["name"])
         return scope_of(epoch(self.rules), server, table, routed)
+
+    def _local(self) -> Column:
+        """The place in a shard's log: of rows, and of truncates that nothing else orders."""
+        source = F.col("v.source")
+        own = None if self.flat else self.connector.local(source)
+        if own is None:
+            return F.lit(None).cast("string")
+        placed = (F.col("_op") == Op.TRUNCATE.value) & (
+            F.col("_major") == self.connector.major(source)
+        )
+        return F.when(~placed, own)
 
     def _in_flight(self) -> Column:
         found = None if self.flat else self.connector.in_flight(F.col("v.source"))

@@ -312,7 +312,8 @@ class TableRun(Part):
         deleted = self.lake.deleted_keys(self.cut.table)
         late = delta.exists(self.spark, deleted)
         again = known.flying and bool(tally.in_flight or tally.reads or known.spanned)
-        fresh = self._fresh(known.fences, again=again, come=swept or bool(tally.fences))
+        cuts = known.fences
+        fresh = self._fresh(cuts, again=again, come=swept or bool(tally.fences))
         return Standing(
             history=history,
             heads=heads.heads(history, known.new, fresh),
@@ -320,6 +321,7 @@ class TableRun(Part):
             moves=known.moves,
             new_fences=fresh,
             unsettled=self._unsettled(known, history, again=again),
+            local=fences.local(cuts) if cuts is not None and self.connector.rules.shards else None,
             shifts=self.connector.rules.shifts,
         )
 

@@ -76,7 +76,8 @@ class Connector(ABC):
     `shares`: several changes may have one position and identity (§2). `reads_last`: a snapshot read
     saw everything at its position (§1). `infers_moves`: key moves have no headers (§5).
     `full_before`: a before image is the whole row as it was, under any setting (§6).
-    `shares_fences`: rows of other transactions may have a truncate's position (§9, A11).
+    `shares_fences`: rows of other transactions may have a truncate's position (§9, A11). `shards`:
+    a truncate may be ordered by the log of its shard alone.
     `several_tasks`: its databases may be read side by side, under one name. `apart`: the fields
     without which several changes of one transaction look alike: none is known again.
     """
@@ -89,6 +90,7 @@ class Connector(ABC):
     infers_moves: ClassVar[bool] = False
     full_before: ClassVar[bool] = True
     shares_fences: ClassVar[bool] = False
+    shards: ClassVar[bool] = False
     several_tasks: ClassVar[bool] = False
     apart: ClassVar[tuple[str, ...]] = ()
 

@@ -2,15 +2,16 @@
 
 Order: `commit_time`, a hybrid time that compares across tablets; where it is missing (term, index)
 of the lsn `term:index:key:write:time`, which compare inside one tablet only: a truncate then fences
-the rows of its own tablet (debezium-facts §1.5, ordering-notes §9 A4). A truncate whose
-`commit_time` is 0 goes to quarantine: servers set none (`PopulateCDCSDKTruncateRecord` of
-yugabyte-db), and it would stand before every row. Cells come wrapped,
+the rows of its own tablet (debezium-facts §1.5, ordering-notes §9 A4). Servers set none
+for a truncate (`PopulateCDCSDKTruncateRecord` of yugabyte-db; it is sent as 0): per key it stands
+behind the last row that lies before it in the log of its tablet. Cells come wrapped,
 `{"value": …, "set": …}`; a bare null in an update was not sent (§6). Several tablets may report one
 truncate. Time: `commit_time >> 12` in microseconds; `ts_ms` was wrong before August 2023. The
 logical-replication connector is a fork of Debezium's for PostgreSQL and calls itself so (YugabyteDB
 in its documentation); its numeric lsn orders as PostgreSQL's, its cells come wrapped (§1.6).
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -19,12 +20,14 @@ from strandline import connect
 from strandline.connectors.connector import Connector, Moment, instant, integer, text
 from strandline.connectors.postgresql import PostgreSQL
 from strandline.errors import UndecodableError
-from strandline.position import Position, digits
+from strandline.position import Local, Position, digits
 from strandline.version import TimeQuality
 
 _LOGICAL = PostgreSQL()
 _LOGICAL_BITS = 12  # of a hybrid time: a counter below the microseconds
 _PARTS = 5
+# Such a lsn compares inside its tablet; of rows with a commit time nothing more is asked of it.
+LOCAL = re.compile(r"^[0-9]{1,18}:[0-9]{1,18}:[^:]*:[^:]*:[^:]*$")
 
 
 class YugabyteDB(Connector):
@@ -33,6 +36,7 @@ class YugabyteDB(Connector):
     names = ("bmdbdb", "yugabytedb")
     accepts = ("bmdbdb", "yugabytedb", "YugabyteDB", "postgresql")
     full_before = False
+    shards = True
 
     def recognises(self, source: Mapping[str, Any]) -> bool:
         return ":" in str(source.get("lsn") or "")
@@ -41,22 +45,28 @@ class YugabyteDB(Connector):
         lsn = str(source.get("lsn") or "")
         if ":" not in lsn:
             return replace(_LOGICAL.position(source), own=None)
-        commit = text(source.get("commit_time"))
-        if commit is not None:
-            return Position(digits(commit, 16, "source.commit_time"), lsn, commit)
-        term, index, *_ = _parts(lsn)
-        major = digits(term, 16, "the term of source.lsn") + digits(index, 16, "its index")
-        return Position(major, lsn, text(source.get("txId")) or f"{term}:{index}")
+        commit, tablet = text(source.get("commit_time")), text(source.get("tablet_id"))
+        if commit is None:
+            term, index, *_ = _parts(lsn)
+            return Position(_place(lsn), lsn, text(source.get("txId")) or f"{term}:{index}")
+        major = digits(commit, 16, "source.commit_time")
+        if tablet is None or not _has_place(lsn):
+            return Position(major, lsn, commit)
+        return Position(major, f"{lsn}@{tablet}", commit, local=Local(tablet, _place(lsn)))
 
     def fence(self, source: Mapping[str, Any]) -> Position:
-        """Servers give each record a commit time but a truncate, whose own is then 0."""
-        if integer(source.get("commit_time")) == 0 and self.recognises(source):
+        """Before every row, until the rows of a key tell behind which of them it stands."""
+        position = self.position(source)
+        if not (self.recognises(source) and _is_untimed(source)):
+            return replace(position, local=None)
+        if position.local is None:
             raise UndecodableError(
                 "no_position",
-                "source.commit_time of the truncate is 0: nothing tells which rows came before it. "
-                "Reconcile the table with its source",
+                "source.commit_time of the truncate is 0, and it names no place in the log of a "
+                "tablet: nothing tells which rows came before it. Reconcile the table with its "
+                "source",
             )
-        return self.position(source)
+        return replace(position, major=position.major + position.local.place)
 
     def identity(self, source: Mapping[str, Any]) -> tuple[object, ...]:
         return tuple(text(source.get(name)) for name in ("lsn", "commit_time", "tablet_id", "txId"))
@@ -73,10 +83,11 @@ class YugabyteDB(Connector):
 
     def scope(self, source: Mapping[str, Any]) -> str | None:
         table = super().scope(source)
-        if text(source.get("commit_time")) is not None or table is None:
-            return table
         tablet = text(source.get("tablet_id"))
-        return table if tablet is None else f"{table}@{tablet}"
+        if tablet is None or table is None:
+            return table
+        timed = text(source.get("commit_time")) is not None and not _is_untimed(source)
+        return table if timed else f"{table}@{tablet}"
 
     def unwrap(
         self, row: Mapping[str, Any], *, partial: bool
@@ -100,6 +111,19 @@ class YugabyteDB(Connector):
 def _is_cell(cell: object) -> bool:
     """Whether a document, or the fields of a schema, are a value and its mark; a number is not."""
     return isinstance(cell, dict) and "value" in cell and cell.keys() <= {"value", "set"}
+
+
+def _is_untimed(source: Mapping[str, Any]) -> bool:
+    return integer(source.get("commit_time")) == 0
+
+
+def _has_place(lsn: str) -> bool:
+    return LOCAL.match(lsn) is not None
+
+
+def _place(lsn: str) -> str:
+    term, index, *_ = _parts(lsn)
+    return digits(term, 16, "the term of source.lsn") + digits(index, 16, "its index")
 
 
 def _parts(lsn: str) -> list[str]:

@@ -181,6 +181,7 @@ class _Places:
     def __init__(self, reads: Reads, *, placed: bool) -> None:
         self._high = ""
         self._read = ""
+        self._streamed = ""
         self._reads = reads
         self._placed = placed
 
@@ -194,13 +195,18 @@ class _Places:
         """A change of a transaction that was open at a snapshot is newer than the reads before it.
 
         Its position is below theirs, but it comes later: than the read of its own row in the same
-        partition, than those of other rows by the connector's clock (§9, A10).
+        partition, than those of other rows by the connector's clock (§9, A10). A read behind a
+        later change is of a snapshot that was taken later than its position: PostgreSQL's blocking
+        ones carry that of the slot in the run that made it.
         """
         if change.in_flight:
             read = max(self._read, self._reads.before(change))
             if change.seq < read:
                 change = replace(change, seq=directly_after(read, change.at))
         self._high = max(self._high, change.seq)
-        if change.op is Op.READ:
-            self._read = max(self._read, change.seq)
-        return change
+        if change.op is not Op.READ:
+            self._streamed = max(self._streamed, major_of(change.seq))
+            return change
+        self._read = max(self._read, change.seq)
+        outdated = change.whole and change.emitted is not None
+        return replace(change, outdated=outdated and major_of(change.seq) < self._streamed)

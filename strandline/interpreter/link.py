@@ -17,7 +17,7 @@ from strandline.interpreter.moves import inferred
 from strandline.interpreter.shift import in_turn
 from strandline.interpreter.sweep import spared, sweeps
 from strandline.notification import Snapshot
-from strandline.position import directly_after, is_placed, major_of
+from strandline.position import Local, directly_after, is_placed, major_of, next_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,9 @@ def link(
     """Lives and their lineage from the distinct changes and fences of one table."""
     habits = habits or Habits()
     changes = inferred(found.changes) if habits.infers_moves else found.changes
-    fences = sorted(
-        (*found.fences, *sweeps(found.reads, snapshots)), key=lambda fence: (fence.seq, fence.sweep)
-    )
+    swept = list(sweeps(found.reads, snapshots))
+    fences = sorted((*found.fences, *swept), key=lambda fence: (fence.seq, fence.sweep))
+    fences = [_behind(fence, swept) for fence in fences]
     by_key: dict[str, list[Change]] = defaultdict(list)
     for change in changes:
         by_key[change.key].append(change)
@@ -93,6 +93,48 @@ def table_at(changes: Sequence[Change], seq: str) -> str | None:
     return next((c.scope for c in earlier if c.op in IMAGES and c.scope is not None), None)
 
 
+def located(fence: Fence, changes: Iterable[Change]) -> Fence | None:
+    """A truncate that only its shard's log orders, at its place among the changes of one key.
+
+    It stands behind the last of them that lies before it in that log; None where none does: it is
+    of other rows. Other fences stay where they are.
+    """
+    if fence.position is None or fence.position.local is None:
+        return fence
+    local = fence.position.local
+    earlier = [change.seq for change in changes if _precedes(change, local)]
+    if not earlier:
+        return None
+    return replace(_unsharded(fence), seq=next_to(max(fence.seq, *earlier)))
+
+
+def _behind(fence: Fence, swept: Iterable[Fence]) -> Fence:
+    """Behind the snapshots that Kafka has before it, where only its shard orders the truncate."""
+    if not _is_local(fence):
+        return fence
+    earlier = (
+        s.seq for s in swept if s.stored <= fence.stored and _unsharded(fence).concerns(s.scope)
+    )
+    return replace(fence, seq=max(fence.seq, *earlier, ""))
+
+
+def _unsharded(fence: Fence) -> Fence:
+    """The truncate as one of the whole table."""
+    local = None if fence.position is None else fence.position.local
+    if local is None or fence.scope is None:
+        return fence
+    return replace(fence, scope=fence.scope.removesuffix(f"@{local.shard}"))
+
+
+def _precedes(change: Change, place: Local) -> bool:
+    own = None if change.position is None else change.position.local
+    return own is not None and own.precedes(place)
+
+
+def _is_local(fence: Fence) -> bool:
+    return fence.position is not None and fence.position.local is not None
+
+
 @dataclass(frozen=True, slots=True)
 class _Stays:
     """Cuts the changes of one key into lives."""
@@ -104,12 +146,12 @@ class _Stays:
     def lives(self, changes: Iterable[Change]) -> Iterator[Life]:
         ordered = sorted(changes, key=lambda change: change.seq)
         reads = spared(ordered)
-        placed = [
-            self._placed(fence, ordered)
+        concerned = (
+            located(self._placed(fence, ordered), ordered)
             for fence in self.fences
             if not (fence.sweep and major_of(fence.seq) in reads)
-        ]
-        placed.sort(key=lambda fence: fence.seq)
+        )
+        placed = sorted((f for f in concerned if f is not None), key=lambda fence: fence.seq)
         kept = list(self._not_stale(ordered, placed))
         # A key may come back in another table of its topic: each fence is asked where it stands.
         fences = [fence for fence in placed if fence.concerns(table_at(kept, fence.seq))]
@@ -134,17 +176,20 @@ class _Stays:
 
         An incremental snapshot's read carries the position of the last streamed event; it must not
         resurrect what that event deleted (ordering-notes §7). Where a snapshot's read is known to
-        have seen everything at its position, it is stale only after a delete.
+        have seen everything at its position, it is stale only after a delete. What is outdated was
+        stale when it was sent.
         """
         last: Change | None = None
         scope: str | None = None
         cuts: dict[str, list[Fence]] = defaultdict(list)
         for fence in fences:
-            if not fence.sweep:
+            if not fence.sweep and not _is_local(fence):
                 cuts[major_of(fence.seq)].append(fence)
         for change in changes:
             major = major_of(change.seq)
             scope = change.scope if change.op in IMAGES and change.scope else scope
+            if change.outdated:
+                continue
             if change.op is Op.READ:
                 behind = last is not None and major_of(last.seq) == major and is_placed(major)
                 deleted = last is not None and last.op is Op.DELETE

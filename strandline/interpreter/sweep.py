@@ -25,7 +25,14 @@ def sweeps(reads: Iterable[Change], snapshots: Sequence[Snapshot]) -> Iterator[F
                 (read for read in own if _table(read) == table),
                 key=lambda read: (major_of(read.seq), read.at.offset, read.at.partition),
             )
-            yield Fence(first.at, before_phase(first.seq), first.time, first.scope, sweep=True)
+            yield Fence(
+                first.at,
+                before_phase(first.seq),
+                first.time,
+                first.scope,
+                sweep=True,
+                stored=first.stored,
+            )
 
 
 def _table(read: Change) -> str:

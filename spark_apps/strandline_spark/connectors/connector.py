@@ -28,8 +28,13 @@ class Connector(ABC):
     def major(self, source: Column) -> Column:
         """The major position, fixed-width hexadecimal text; NULL where there is none."""
 
-    def places_fence(self, source: Column) -> Column | None:
-        """Whether a truncate has a position; None: if a row has one."""
+    def fence(self, source: Column) -> Column | None:
+        """The major position of a truncate; None: as that of a row."""
+        del source
+        return None
+
+    def local(self, source: Column) -> Column | None:
+        """`place@shard`: where a row stands in the log of its shard; None: nobody asks."""
         del source
         return None
 

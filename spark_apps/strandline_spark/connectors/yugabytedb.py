@@ -6,6 +6,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from strandline.connectors import CONNECTORS
+from strandline.connectors.yugabytedb import LOCAL
 from strandline.version import TimeQuality
 from strandline_spark.connectors.connector import Connector, hexadecimal, known, quality, whole
 from strandline_spark.connectors.postgresql import PostgreSQL
@@ -23,16 +24,22 @@ class YugabyteDB(Connector):
 
     def major(self, source: Column) -> Column:
         commit = known(source["commit_time"])
-        own = F.concat(hexadecimal(_part(source, 1), 16), hexadecimal(_part(source, 2), 16))
-        grpc = F.when(commit.isNotNull(), hexadecimal(commit, 16)).otherwise(own)
+        grpc = F.when(commit.isNotNull(), hexadecimal(commit, 16)).otherwise(_place(source))
         return F.when(_is_grpc(source), grpc).otherwise(_LOGICAL.major(source))
 
-    def places_fence(self, source: Column) -> Column:
-        lacks = _is_grpc(source) & (whole(source["commit_time"]) == 0)
-        return ~F.coalesce(lacks, F.lit(False))
+    def fence(self, source: Column) -> Column:
+        major = self.major(source)
+        own = F.when(self.local(source).isNotNull(), F.concat(major, _place(source)))
+        return F.when(_is_grpc(source) & _is_untimed(source), own).otherwise(major)
+
+    def local(self, source: Column) -> Column:
+        timed = _is_grpc(source) & known(source["commit_time"]).isNotNull()
+        place = F.when(source["lsn"].rlike(LOCAL.pattern), _place(source))
+        return F.when(timed, F.concat(place, F.lit("@"), known(source["tablet_id"])))
 
     def position(self, source: Column) -> Column:
-        return F.when(_is_grpc(source), source["lsn"]).otherwise(_LOGICAL.position(source))
+        at = F.concat_ws("@", source["lsn"], self.local(source).substr(34, 1000))
+        return F.when(_is_grpc(source), at).otherwise(_LOGICAL.position(source))
 
     def link(self, source: Column) -> Column:
         place = F.concat_ws(":", _part(source, 1), _part(source, 2))
@@ -57,7 +64,8 @@ class YugabyteDB(Connector):
 
     def scope(self, source: Column) -> Column:
         table, tablet = super().scope(source), known(source["tablet_id"])
-        own = known(source["commit_time"]).isNull() & tablet.isNotNull()
+        untimed = known(source["commit_time"]).isNull() | _is_untimed(source)
+        own = untimed & tablet.isNotNull()
         return F.when(own, F.concat(table, F.lit("@"), tablet)).otherwise(table)
 
     def is_wrapped(self, cells: list[Column]) -> Column:
@@ -73,6 +81,14 @@ _LOGICAL = PostgreSQL()
 
 def _is_grpc(source: Column) -> Column:
     return F.coalesce(source["lsn"].contains(":"), F.lit(False))
+
+
+def _is_untimed(source: Column) -> Column:
+    return F.coalesce(whole(source["commit_time"]) == 0, F.lit(False))
+
+
+def _place(source: Column) -> Column:
+    return F.concat(hexadecimal(_part(source, 1), 16), hexadecimal(_part(source, 2), 16))
 
 
 def _part(source: Column, number: int) -> Column:

@@ -29,6 +29,8 @@ class BMDBDB(Emitter):
         self.pointed = self.lineage = not choices.chance(2)
         self.whole = choices.chance(3)
         self.tablets = choices.between(1, 3) if self.timed else 1
+        # Servers set no commit time of truncates.
+        self._untimed_cuts = self.timed and choices.chance(2)
         self._negative = choices.chance(2)
         self._hybrid = 0
         self._term = 1
@@ -50,7 +52,8 @@ class BMDBDB(Emitter):
         return {"db": "bmdb", "schema": "public", "table": table.name}
 
     def stamp(self, tx: Transaction, statement: Statement) -> Stamp:
-        del statement
+        if self._untimed_cuts and statement.truncated:
+            return Stamp(None, "kafka")
         if self.timed:
             return Stamp(self._times[id(tx)] >> _LOGICAL_BITS, "commit")
         if self._negative:
@@ -142,6 +145,9 @@ class BMDBDB(Emitter):
             for table in statement.truncated:
                 place = self._place(tablet, 0, hybrid, tx.committed, "")
                 shared = Place(place.source, hybrid)
+                if self._untimed_cuts:
+                    untimed = {**place.source, "commit_time": 0, "ts_ms": 0}
+                    shared = Place(untimed, (hybrid, tablet))
                 queue.append([self.truncate(table, shared, next(self._units), progress)])
 
     def _mingled(self) -> Iterator[Message]:

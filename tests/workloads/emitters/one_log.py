@@ -9,7 +9,12 @@ from workloads.model import Snapshot, Step, Transaction
 
 
 class OneLog(Emitter):
-    """A connector of a database with one log of all its transactions."""
+    """A connector of a database with one log of all its transactions.
+
+    `whole`: whether the snapshot that is taken reads everything.
+    """
+
+    whole = False
 
     @abstractmethod
     def stream(self, group: Sequence[Transaction]) -> Iterator[Message]:
@@ -27,6 +32,7 @@ class OneLog(Emitter):
             sent += self.heartbeat()
             group = [step for step in session if isinstance(step, Transaction)]
             for snapshot in (step for step in session if isinstance(step, Snapshot)):
+                self.whole = snapshot.outcome in {"completed", "silent"}
                 self.before_snapshot(group)
                 sent += self.snapshot(snapshot)
             if group and not group[0].seen:

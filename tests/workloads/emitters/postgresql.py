@@ -28,6 +28,8 @@ class PostgreSQL(OneLog):
         self._xid = choices.between(700, 710)
         self._commit: int | None = None  # end of the transaction committed before
         self._started = 0  # where the snapshot, or the stream, began
+        self._slot = 0  # its place, in the run that made it and read everything first
+        self._began = False  # whether anything was sent
         self._stored = False  # whether a restart knows a commit before the first transaction
         self._written: dict[tuple[int, int], list[int]] = {}
 
@@ -78,20 +80,26 @@ class PostgreSQL(OneLog):
                 least = 0 if blocking else int(not number)
                 for statement in range(self.choices.between(least, told)):
                     self._write(in_flight, number, statement)
-        self._started = self._advance()
+        self._started = self._slot if blocking and self._slot else self._advance()
         if not blocking:
+            first = self.whole and not self._began and not self._written
+            self._slot = self._started if first else 0
+            self._began = True
             self._commit = None
             self._stored = self.choices.chance(3)
 
     def unseen(self) -> None:
         """The stream ends."""
         self._commit = None
+        self._slot = 0
+        self._began = True
 
     def read(self, scan: Scan, row: Row) -> Place:
         del row
         return self._place(self._started, self._xid, scan.at, None)
 
     def stream(self, group: Sequence[Transaction]) -> Iterator[Message]:
+        self._began = True
         commits = self._log(group)
         for number, (tx, end) in enumerate(zip(group, commits, strict=True)):
             self._xid += 1
