@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from strandline import scope as scopes
 from strandline.image import Image
-from strandline.position import Position
+from strandline.position import Local, Position
 from strandline.record import Coordinates
 from strandline.version import TimeQuality
 
@@ -105,6 +105,11 @@ class Fence:
     tx_id: str | None = None
     in_flight: bool = False
     stored: int = 0
+
+    @property
+    def local(self) -> Local | None:
+        """The place in the log of its shard, where nothing else orders it."""
+        return None if self.position is None else self.position.local
 
     def concerns(self, scope: str | None) -> bool:
         """True for the rows of that physical table; where either is not known, for all."""

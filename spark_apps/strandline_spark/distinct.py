@@ -50,22 +50,23 @@ def place(offset: Column, partition: Column) -> Column:
 
 def before_phase(seq: Column) -> Column:
     """The place of a fence before all rows of a row's own major position and phase."""
-    kept = seq.substr(F.lit(1), F.length(seq) - _PLACE_DIGITS)
-    return F.concat(kept, F.lit("0" * _PLACE_DIGITS))
+    return F.concat(_phased(seq), F.lit("0" * _PLACE_DIGITS))
 
 
 def directly_after(seq: Column, offset: Column, partition: Column) -> Column:
     """The `_seq` of a record there which has no position but that of the one before it."""
-    kept = seq.substr(F.lit(1), F.length(seq) - _PLACE_DIGITS)
-    return F.concat(kept, place(offset, partition))
+    return F.concat(_phased(seq), place(offset, partition))
 
 
 def next_to(seq: Column) -> Column:
     """The place of a fence behind that row, before whatever may come."""
-    behind = F.conv(seq.substr(F.length(seq) - (_PLACE_DIGITS - 1), F.lit(_PLACE_DIGITS)), 16, 10)
-    digits = F.lower(F.hex(behind.cast("bigint") + 1))
-    kept = seq.substr(F.lit(1), F.length(seq) - _PLACE_DIGITS)
-    return F.concat(kept, F.lpad(digits, _PLACE_DIGITS, "0"))
+    own = F.conv(F.right(seq, F.lit(_PLACE_DIGITS)), 16, 10).cast("bigint")
+    return F.concat(_phased(seq), F.lpad(F.lower(F.hex(own + 1)), _PLACE_DIGITS, "0"))
+
+
+def _phased(seq: Column) -> Column:
+    """Epoch, major position and phase."""
+    return seq.substr(F.lit(1), F.length(seq) - _PLACE_DIGITS)
 
 
 def numbered(deliveries: DataFrame, refused: DataFrame | None) -> DataFrame:

@@ -2,16 +2,15 @@
 
 Order: `commit_time`, a hybrid time that compares across tablets; where it is missing (term, index)
 of the lsn `term:index:key:write:time`, which compare inside one tablet only: a truncate then fences
-the rows of its own tablet (debezium-facts §1.5, ordering-notes §9 A4). Servers set none
-for a truncate (`PopulateCDCSDKTruncateRecord` of yugabyte-db; it is sent as 0): per key it stands
-behind the last row that lies before it in the log of its tablet. Cells come wrapped,
+the rows of its own tablet (debezium-facts §1.5, ordering-notes §9 A4). Servers set none for
+a truncate (`PopulateCDCSDKTruncateRecord` of yugabyte-db; it is sent as 0): per key it stands
+behind the last row that lies before it in the log of its tablet (ADR 0009). Cells come wrapped,
 `{"value": …, "set": …}`; a bare null in an update was not sent (§6). Several tablets may report one
 truncate. Time: `commit_time >> 12` in microseconds; `ts_ms` was wrong before August 2023. The
 logical-replication connector is a fork of Debezium's for PostgreSQL and calls itself so (YugabyteDB
 in its documentation); its numeric lsn orders as PostgreSQL's, its cells come wrapped (§1.6).
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -26,8 +25,6 @@ from strandline.version import TimeQuality
 _LOGICAL = PostgreSQL()
 _LOGICAL_BITS = 12  # of a hybrid time: a counter below the microseconds
 _PARTS = 5
-# Such a lsn compares inside its tablet; of rows with a commit time nothing more is asked of it.
-LOCAL = re.compile(r"^[0-9]{1,18}:[0-9]{1,18}:[^:]*:[^:]*:[^:]*$")
 
 
 class YugabyteDB(Connector):
@@ -50,9 +47,9 @@ class YugabyteDB(Connector):
             term, index, *_ = _parts(lsn)
             return Position(_place(lsn), lsn, text(source.get("txId")) or f"{term}:{index}")
         major = digits(commit, 16, "source.commit_time")
-        if tablet is None or not _has_place(lsn):
-            return Position(major, lsn, commit)
-        return Position(major, f"{lsn}@{tablet}", commit, local=Local(tablet, _place(lsn)))
+        local = None if tablet is None else _local(lsn, tablet)
+        told = lsn if local is None else f"{lsn}@{tablet}"
+        return Position(major, told, commit, local=local)
 
     def fence(self, source: Mapping[str, Any]) -> Position:
         """Before every row, until the rows of a key tell behind which of them it stands."""
@@ -117,8 +114,12 @@ def _is_untimed(source: Mapping[str, Any]) -> bool:
     return integer(source.get("commit_time")) == 0
 
 
-def _has_place(lsn: str) -> bool:
-    return LOCAL.match(lsn) is not None
+def _local(lsn: str, tablet: str) -> Local | None:
+    """None for a lsn of another form: a row with a commit time has its place all the same."""
+    try:
+        return Local(tablet, _place(lsn))
+    except UndecodableError:
+        return None
 
 
 def _place(lsn: str) -> str:

@@ -99,40 +99,32 @@ def located(fence: Fence, changes: Iterable[Change]) -> Fence | None:
     It stands behind the last of them that lies before it in that log; None where none does: it is
     of other rows. Other fences stay where they are.
     """
-    if fence.position is None or fence.position.local is None:
+    if fence.local is None:
         return fence
-    local = fence.position.local
-    earlier = [change.seq for change in changes if _precedes(change, local)]
+    earlier = [change.seq for change in changes if _precedes(change, fence.local)]
     if not earlier:
         return None
-    return replace(_unsharded(fence), seq=next_to(max(fence.seq, *earlier)))
+    seq = next_to(max(fence.seq, *earlier))
+    return replace(fence, seq=seq, scope=_table(fence, fence.local.shard))
 
 
 def _behind(fence: Fence, swept: Iterable[Fence]) -> Fence:
     """Behind the snapshots that Kafka has before it, where only its shard orders the truncate."""
-    if not _is_local(fence):
+    if fence.local is None:
         return fence
-    earlier = (
-        s.seq for s in swept if s.stored <= fence.stored and _unsharded(fence).concerns(s.scope)
-    )
-    return replace(fence, seq=max(fence.seq, *earlier, ""))
+    whole = replace(fence, scope=_table(fence, fence.local.shard))
+    earlier = (s.seq for s in swept if s.stored <= fence.stored and whole.concerns(s.scope))
+    return replace(fence, seq=max((fence.seq, *earlier)))
 
 
-def _unsharded(fence: Fence) -> Fence:
-    """The truncate as one of the whole table."""
-    local = None if fence.position is None else fence.position.local
-    if local is None or fence.scope is None:
-        return fence
-    return replace(fence, scope=fence.scope.removesuffix(f"@{local.shard}"))
+def _table(fence: Fence, shard: str) -> str | None:
+    """The scope of the table that the shard is a part of."""
+    return None if fence.scope is None else fence.scope.removesuffix(f"@{shard}")
 
 
 def _precedes(change: Change, place: Local) -> bool:
     own = None if change.position is None else change.position.local
     return own is not None and own.precedes(place)
-
-
-def _is_local(fence: Fence) -> bool:
-    return fence.position is not None and fence.position.local is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +175,7 @@ class _Stays:
         scope: str | None = None
         cuts: dict[str, list[Fence]] = defaultdict(list)
         for fence in fences:
-            if not fence.sweep and not _is_local(fence):
+            if not fence.sweep and fence.local is None:
                 cuts[major_of(fence.seq)].append(fence)
         for change in changes:
             major = major_of(change.seq)

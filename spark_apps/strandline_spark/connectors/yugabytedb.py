@@ -6,7 +6,6 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from strandline.connectors import CONNECTORS
-from strandline.connectors.yugabytedb import LOCAL
 from strandline.version import TimeQuality
 from strandline_spark.connectors.connector import Connector, hexadecimal, known, quality, whole
 from strandline_spark.connectors.postgresql import PostgreSQL
@@ -34,11 +33,11 @@ class YugabyteDB(Connector):
 
     def local(self, source: Column) -> Column:
         timed = _is_grpc(source) & known(source["commit_time"]).isNotNull()
-        place = F.when(source["lsn"].rlike(LOCAL.pattern), _place(source))
-        return F.when(timed, F.concat(place, F.lit("@"), known(source["tablet_id"])))
+        return F.when(timed, F.concat(_place(source), F.lit("@"), known(source["tablet_id"])))
 
     def position(self, source: Column) -> Column:
-        at = F.concat_ws("@", source["lsn"], self.local(source).substr(34, 1000))
+        tablet = F.when(self.local(source).isNotNull(), known(source["tablet_id"]))
+        at = F.concat_ws("@", source["lsn"], tablet)
         return F.when(_is_grpc(source), at).otherwise(_LOGICAL.position(source))
 
     def link(self, source: Column) -> Column:

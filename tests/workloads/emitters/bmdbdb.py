@@ -144,11 +144,12 @@ class BMDBDB(Emitter):
         for tablet, queue in self._queues.items():
             for table in statement.truncated:
                 place = self._place(tablet, 0, hybrid, tx.committed, "")
-                shared = Place(place.source, hybrid)
                 if self._untimed_cuts:
                     untimed = {**place.source, "commit_time": 0, "ts_ms": 0}
-                    shared = Place(untimed, (hybrid, tablet))
-                queue.append([self.truncate(table, shared, next(self._units), progress)])
+                    told = Place(untimed, (hybrid, tablet))
+                else:
+                    told = Place(place.source, hybrid)
+                queue.append([self.truncate(table, told, next(self._units), progress)])
 
     def _mingled(self) -> Iterator[Message]:
         while any(self._queues.values()):
