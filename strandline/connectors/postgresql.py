@@ -61,8 +61,8 @@ def integer_like(value: object) -> bool:
 def _pair(source: Mapping[str, Any]) -> tuple[object, object]:
     sequence = source.get("sequence")
     try:
-        pair = json.loads(sequence) if isinstance(sequence, str) else [None, None]
-        commit, lsn = pair
+        pair = json.loads(sequence) if isinstance(sequence, str) else sequence
+        commit, lsn = [None, None] if pair is None else pair
     except (ValueError, TypeError, RecursionError) as error:
         raise UndecodableError("no_position", f"source.sequence is {sequence!r}") from error
     return commit, lsn

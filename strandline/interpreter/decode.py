@@ -115,7 +115,7 @@ class Decoder:
         flat = self.rules.flattened
         if flat or (flat is None and flattened.is_flattened(value, document.schema)):
             return self._flattened(record, document)
-        if "op" not in value:
+        if value.get("op") is None:
             if value.keys() == HEARTBEAT or any(names <= value.keys() for names in CONTROL_FIELDS):
                 return Control(record.at, value)
             raise UndecodableError("not_an_envelope", "the value has no field 'op'")

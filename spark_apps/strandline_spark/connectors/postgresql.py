@@ -10,6 +10,8 @@ from strandline.version import TimeQuality
 from strandline_spark.connectors.connector import Connector, hexadecimal, joined, known, quality
 
 _WIDTH = 16  # digits of one number of the pair that orders
+_PAIR = r'^\s*\[\s*("\d+"|0|[1-9]\d*|null)\s*,\s*("\d+"|0|[1-9]\d*|null)\s*\]\s*$'
+_NO_PAIR = "?"
 
 
 class PostgreSQL(Connector):
@@ -51,7 +53,10 @@ class PostgreSQL(Connector):
 
 
 def _pair(source: Column) -> tuple[Column, Column]:
-    pair = F.split(F.translate(source["sequence"], '[]" ', ""), ",")
+    text = source["sequence"]
+    # What is no pair is no position either, where no `sequence` at all leaves that to the lsn.
+    parts = F.when(text.rlike(_PAIR), F.translate(text, '[]" ', "")).otherwise(_NO_PAIR)
+    pair = F.when(text.isNotNull(), F.split(parts, ","))
     return _number(F.get(pair, F.lit(0))), _number(F.get(pair, F.lit(1)))
 
 
