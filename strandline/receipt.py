@@ -38,9 +38,9 @@ class TableReceipt:
 
     `error` is None where the run's work was done on the table, else what was wrong and what to do.
     What a compaction failed on keeps its records for the next one. `history_version` is the Delta
-    version after the run, -1 where the table has no history yet. `changed` is False where no row
-    changed. `did` counts what else the run's work did, in words. `regress`: where positions went
-    back, and were taken as they are.
+    version after the run, -1 where the table has no history yet, or has the one that it had before
+    a run that failed on it. `changed` is False where no row changed. `did` counts what else the
+    run's work did, in words. `regress`: where positions went back, and were taken as they are.
     """
 
     table: str

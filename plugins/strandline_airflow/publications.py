@@ -245,7 +245,8 @@ def _applied(
     if receipt is None:
         return replace(old, error="the run's receipt does not mention this table")
     if receipt.error is not None:
-        return replace(old, error=receipt.error, seconds=receipt.seconds)
+        left = max(receipt.history_version, old.history_version)
+        return replace(old, error=receipt.error, seconds=receipt.seconds, history_version=left)
     return replace(
         old,
         table=receipt.table,

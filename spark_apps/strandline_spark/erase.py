@@ -27,6 +27,8 @@ from strandline_spark.link import PAIR_DIGITS
 from strandline_spark.memory import kept
 from strandline_spark.scrub import leftovers, scrubbed
 
+_NAMED = 5  # of what is found afterwards
+
 
 def erase(spark: SparkSession, manifest: Manifest) -> Receipt:
     """Erases the manifest's keys from its table, and looks for them afterwards."""
@@ -38,9 +40,15 @@ def erase(spark: SparkSession, manifest: Manifest) -> Receipt:
     done = side_by_side(
         spark, manifest.tables, lambda own, cut: _Erased(own, manifest, cut).receipt()
     )
+    left = tuple(_as_left(spark, lake, table) for table in done)
     return Receipt(
-        manifest.source, manifest.number, done, seconds=round(time.monotonic() - began, 3)
+        manifest.source, manifest.number, left, seconds=round(time.monotonic() - began, 3)
     )
+
+
+def _as_left(spark: SparkSession, lake: SourceLake, table: TableReceipt) -> TableReceipt:
+    """With the version that there is now: the files of the one before may be gone already."""
+    return replace(table, history_version=delta.version(spark, lake.history(table.table)))
 
 
 class _Erased:
@@ -79,7 +87,6 @@ class _Erased:
             topic=self._cut.topic,
             counts=Counts(**known.totals),
             orphaned_moves=known.orphans,
-            history_version=delta.version(self._spark, self._history),
             changed=True,
             did={**did, "found afterwards": 0},
         )
@@ -179,16 +186,18 @@ class _Erased:
         return count
 
     def _prove(self, digests: DataFrame) -> None:
-        left = {}
+        found = []
         for path, column in self._keyed.items():
             if delta.exists(self._spark, path):
+                store = path.rpartition("/")[2]
                 rows = _of(self._rows(path), column, digests).count()
-                left[path.rpartition("/")[2]] = rows + leftovers(self._spark, path)
-        found = {name: count for name, count in left.items() if count}
+                found += [f"{rows} rows in {store}"] if rows else []
+                found += [f"{store}/{name}" for name in leftovers(self._spark, path)]
         if found:
             raise Terminal(
-                f"{self._cut.topic}: rows or files that should be gone are found in "
-                f"{', '.join(found)}: trigger this again, and keep other writers off the lake"
+                f"{self._cut.topic}: what should be gone is found: {', '.join(found[:_NAMED])}"
+                f"{' and more' * (len(found) > _NAMED)}. Keep other writers off the lake, delete "
+                "files that they left there, and trigger this again"
             )
 
 

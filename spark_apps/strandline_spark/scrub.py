@@ -34,13 +34,13 @@ def scrubbed(spark: SparkSession, path: str, *, shared: bool = False) -> None:
     _cut_log(spark, path)
 
 
-def leftovers(spark: SparkSession, path: str) -> int:
-    """Data files in the table's folder that its newest version does not name."""
+def leftovers(spark: SparkSession, path: str) -> list[str]:
+    """Names of data files in the table's folder that its newest version does not name."""
     live = {name.rpartition("/")[2] for name in delta.read(spark, path).inputFiles()}
     there = {
         name.rpartition("/")[2] for name in files.below(spark, path) if "/_delta_log/" not in name
     }
-    return len({name for name in there if not name.startswith(".")} - live)
+    return sorted({name for name in there if not name.startswith(".")} - live)
 
 
 def _cut_log(spark: SparkSession, path: str) -> None:

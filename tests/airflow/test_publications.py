@@ -263,6 +263,20 @@ def test_a_failed_table_does_not_lose_its_last_good_version(
     assert (row.history_version, row.error, row.changed) == (1, "no", False)
 
 
+def test_an_order_that_ended_the_version_before_it_publishes_the_one_it_left_though_it_failed(
+    manifests, publications, source, arrive
+):
+    arrive(ITEMS, 2)
+    first = manifests.next(source, AT_NOON)
+    publications.publish(first, receipt_of(first))
+    run = replace(first, number=2, work=Work.ERASE)
+    failed = receipt_of(run, items="found in history")
+    left = tuple(replace(table, history_version=3) for table in failed.tables)
+    publications.publish(run, replace(failed, tables=left))
+    row = by_topic(publications)[ITEMS]
+    assert (row.history_version, row.error, row.held) == (3, "found in history", None)
+
+
 def test_a_table_that_the_receipt_forgot_is_not_taken_as_applied(
     manifests, publications, source, arrive
 ):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 from strandline_airflow import compact_run, erase
 
 from strandline.errors import SpecError, Terminal
@@ -114,3 +115,16 @@ def test_what_is_landed_beside_it_stays(erased):
     assert [row["offset"] for row in erased.rows(erased.lake.landing)] == [
         len(erased.stream.records) - 1
     ]
+
+
+def test_one_that_finds_something_afterwards_publishes_the_version_that_is_left(erased):
+    kept = Path(erased.lake.history("public.item"), "_kept-aside.parquet")  # as VACUUM spares it
+    kept.write_bytes(b"somebody's copy")
+    states = erased.trigger("erase", dry_run=False, table="public.item", keys=["3"])
+    assert "failed" in states.values()
+    row = erased.published()
+    assert "is found: history/_kept-aside.parquet. Keep other" in row.error
+    assert len(DeltaTable(erased.lake.history("public.item"), version=row.history_version)) == 0
+    kept.unlink()
+    states = erased.trigger("erase", dry_run=False, table="public.item", keys=["3"])
+    assert set(states.values()) == {"success"}
