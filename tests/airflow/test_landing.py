@@ -251,6 +251,18 @@ def test_on_a_full_disk_nothing_is_committed_and_the_retry_lands_everything(shop
     assert [row["value"] for row in shop.rows("value")] == [payload]
 
 
+def test_a_commit_that_fails_while_more_is_read_ends_the_task_and_the_retry_lands_the_rest(
+    shop, record
+):
+    payload = random.Random(1).randbytes(200_000)  # noqa: S311 - bytes that do not compress
+    shop.broker.replay([record(value=value) for value in (b"1", payload, b"3", b"4", b"5")])
+    with full_disk(), pytest.raises(Transient, match=shop.lake.landing):
+        shop.land(shop.segment(0, 5), budget=50)
+    assert (shop.offsets(), shop.next_offset()) == ([0], 1)
+    shop.land(shop.segment(0, 5), budget=50)
+    assert (shop.offsets(), shop.next_offset()) == ([0, 1, 2, 3, 4], 5)
+
+
 def test_what_a_task_holds_in_memory_is_bounded_by_its_budget_whatever_arrived(shop, record):
     payload = random.Random(1).randbytes(100_000)  # noqa: S311 - bytes that do not compress
     shop.broker.replay([record(value=payload, partition=number % 2) for number in range(60)])
