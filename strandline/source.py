@@ -71,7 +71,7 @@ def _less(prefix: str, topic: str) -> str:
 class Source:
     """One database as Strandline sees it.
 
-    `segment_bytes` bounds what one commit of landing holds, `max_segments` how many mapped
+    `segment_bytes` bounds what one landing task holds in memory, `max_segments` how many mapped
     tasks one landing run plans; what is over is carried to the next run.
     """
 

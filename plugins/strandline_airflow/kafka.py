@@ -44,9 +44,6 @@ _REQUIRED = {
 }
 
 
-_Place = tuple[str, int]  # topic and partition
-
-
 @dataclass(frozen=True, slots=True)
 class Barrier:
     """Where every partition of a source ended at one instant.
@@ -145,17 +142,16 @@ class KafkaSegments(BaseHook):
         `Transient` where nothing comes for too long, `Terminal` where the broker no longer has a
         start.
         """
-        segments = {(one.topic, one.partition): one for one in starts}
-        chunk: dict[_Place, list[Message]] = {}
+        chunk: dict[Segment, list[Message]] = {}
         size = 0
-        for place, message in self._records(starts):
-            chunk.setdefault(place, []).append(message)
+        for segment, message in self._records(starts):
+            chunk.setdefault(segment, []).append(message)
             size += _size(message)
             if size >= byte_budget:
-                yield {segments[place]: messages for place, messages in chunk.items()}
+                yield chunk
                 chunk, size = {}, 0
         if chunk:
-            yield {segments[place]: messages for place, messages in chunk.items()}
+            yield chunk
 
     def report_progress(self, next_offsets: Mapping[tuple[str, int], int]) -> None:
         """Commits offsets to the consumer group, so that lag tools show the truth.
@@ -261,43 +257,42 @@ class KafkaSegments(BaseHook):
         )
         return self._consumer
 
-    def _records(self, starts: Mapping[Segment, int]) -> Iterator[tuple[_Place, Message]]:
-        """Records up to the ends of the segments, one loop: a call for each would cost as much.
+    def _records(self, starts: Mapping[Segment, int]) -> Iterator[tuple[Segment, Message]]:
+        """Records up to the ends of the segments.
 
         A range may end in a hole (an aborted transaction), so three things end it: its last offset,
         a record behind it, and the end of the partition at or behind it.
         """
         consumer = self._assigned(starts)
-        ends = {(segment.topic, segment.partition): segment.end for segment in starts}
+        reading = {(segment.topic, segment.partition): segment for segment in starts}
         deadline = time.monotonic() + self._patience_seconds
-        while ends:
+        while reading:
             message = consumer.poll(0.5)
             if message is None:
                 if time.monotonic() > deadline:
-                    waiting = [one for one in starts if (one.topic, one.partition) in ends]
-                    raise self._silent(waiting)
+                    raise self._silent(reading.values())
                 continue
-            error = message.error()
-            at_end = error is not None and self._is_end(message, error)
-            topic, partition, offset = message.topic(), message.partition(), message.offset()
-            if topic is None or partition is None or offset is None:
-                raise Transient(f"librdkafka gave a record without coordinates; {self._where()}")
-            place = topic, partition
-            end = ends.get(place)
-            if end is None:
+            place, offset, at_end = self._place(message)
+            segment = reading.get(place)
+            if segment is None:
                 continue  # was on its way when its partition was done
-            if not at_end and offset < end:
-                yield place, message
-            if offset >= (end if at_end else end - 1):
-                del ends[place]
+            if not at_end and offset < segment.end:
+                yield segment, message
+            if offset >= (segment.end if at_end else segment.end - 1):
+                del reading[place]
                 consumer.incremental_unassign([TopicPartition(*place)])
             deadline = time.monotonic() + self._patience_seconds
 
-    def _is_end(self, message: Message, error: KafkaError) -> bool:
-        """True of the end of a partition; whatever else is no record is raised."""
-        if not _is(error, KafkaError._PARTITION_EOF):  # noqa: SLF001 - the binding's public name
-            raise self._unreadable(f"{message.topic()}[{message.partition()}]", error)
-        return True
+    def _place(self, message: Message) -> tuple[tuple[str, int], int, bool]:
+        """Topic and partition, offset, and whether this is the partition's end, not a record."""
+        topic, partition, offset = message.topic(), message.partition(), message.offset()
+        error = message.error()
+        at_end = _is(error, KafkaError._PARTITION_EOF)  # noqa: SLF001 - the binding's public name
+        if error is not None and not at_end:
+            raise self._unreadable(f"{topic}[{partition}]", error)
+        if topic is None or partition is None or offset is None:
+            raise Transient(f"librdkafka gave a record without coordinates; {self._where()}")
+        return (topic, partition), offset, at_end
 
     def _silent(self, segments: Iterable[Segment]) -> Transient:
         waiting = ", ".join(map(str, segments))
@@ -364,7 +359,10 @@ def _topic_id(topic: TopicDescription) -> str:
 
 
 def _size(message: Message) -> int:
-    size = _MESSAGE_OVERHEAD + len(message.key() or b"") + len(message.value() or b"")
-    for name, value in message.headers() or ():
-        size += len(name) + len(value or b"")
-    return size
+    parts: Iterable[bytes | None] = (message.key(), message.value())
+    headers = message.headers() or []
+    return (
+        _MESSAGE_OVERHEAD
+        + sum(len(part) for part in parts if part is not None)
+        + sum(len(name) + len(value or b"") for name, value in headers)
+    )

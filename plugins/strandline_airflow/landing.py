@@ -8,7 +8,6 @@ other. The registry says which ids to ask for, because a log can only be asked f
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime
 from itertools import accumulate
@@ -167,8 +166,7 @@ class LandingZone:
     ) -> tuple[Progress, ...]:
         """Lands the segments, each whole and once, whoever else is landing them too.
 
-        One commit holds about `byte_budget` bytes of records, and as many are read while it is
-        written; `day` is the partition they go to.
+        One commit holds about `byte_budget` bytes of records; `day` is the partition they go to.
         """
         while True:
             run = _Run(self._landing, self._landing.ensure(), kafka, day, byte_budget)
@@ -185,31 +183,11 @@ class LandingZone:
 
 
 @dataclass(slots=True)
-class _News:
-    """What one commit takes along: `rows` of each segment, which is `reached` up to that offset."""
-
-    batches: list[pa.RecordBatch] = field(default_factory=list)
-    rows: Counter[Segment] = field(default_factory=Counter)
-    reached: dict[Segment, int] = field(default_factory=dict)
-
-    @property
-    def size(self) -> int:
-        """Bytes in memory."""
-        return sum(batch.nbytes for batch in self.batches)
-
-    def take(self, chunk: Mapping[Segment, Sequence[Message]], day: date) -> None:
-        for segment, messages in chunk.items():
-            self.batches.append(_arrow(segment, messages, day))
-            self.rows[segment] += len(messages)
-            self.reached[segment] = (messages[-1].offset() or 0) + 1
-
-
-@dataclass(slots=True)
 class _Run:
     """One pass over the segments from one look at the table; commits as it goes.
 
-    While one commit is written the records of the next are read. `rows` counts what is landed of
-    each segment, and `seen` is how far each was when this pass last knew.
+    `rows` counts what is landed of each segment. The next commit takes along `batches`, with
+    `pending` rows of each segment, which is `reached` up to that offset then.
     """
 
     ledger: Ledger
@@ -218,57 +196,56 @@ class _Run:
     day: date
     byte_budget: int
     rows: Counter[Segment] = field(default_factory=Counter)
-    seen: dict[Segment, int | None] = field(default_factory=dict)
+    batches: list[pa.RecordBatch] = field(default_factory=list)
+    pending: Counter[Segment] = field(default_factory=Counter)
+    reached: dict[Segment, int] = field(default_factory=dict)
 
     def land(self, segments: Sequence[Segment]) -> None:
-        self.seen = {segment: self.table.transaction_version(_id(segment)) for segment in segments}
-        starts = {segment: max(segment.start, self.seen[segment] or 0) for segment in segments}
+        seen = {segment: self.table.transaction_version(_id(segment)) for segment in segments}
+        starts = {segment: max(segment.start, seen[segment] or 0) for segment in segments}
         self.rows.update({segment: starts[segment] - segment.start for segment in segments})
         missing = {one: start for one, start in starts.items() if start < one.end}
         for done in starts.keys() - missing.keys():
             log.info("%s is landed already", done)
-        with ThreadPoolExecutor(1, thread_name_prefix="commit") as writer:
-            last = self._read(missing, writer)
+        for chunk in self.kafka.consume(missing, min(_SLICE_BYTES, self.byte_budget)):
+            self._take(chunk)
+            if sum(batch.nbytes for batch in self.batches) >= self.byte_budget:
+                self._commit(seen)
         # A range may end in a hole: all of it counts as landed, up to its end.
-        last.reached.update({one: one.end for one in missing if self.seen[one] != one.end})
-        self._commit(last)
+        self.reached.update({one: one.end for one in missing if seen[one] != one.end})
+        self._commit(seen)
 
-    def _read(self, missing: Mapping[Segment, int], writer: Executor) -> _News:
-        """Commits all but what came last, in the background and one after the other."""
-        news, written = _News(), writer.submit(self._commit, _News())
-        try:
-            for chunk in self.kafka.consume(missing, min(_SLICE_BYTES, self.byte_budget)):
-                news.take(chunk, self.day)
-                if news.size >= self.byte_budget:
-                    written.result()
-                    news, written = _News(), writer.submit(self._commit, news)
-        finally:
-            written.result()
-        return news
+    def _take(self, chunk: Mapping[Segment, Sequence[Message]]) -> None:
+        for segment, messages in chunk.items():
+            self.batches.append(_arrow(segment, messages, self.day))
+            self.pending[segment] += len(messages)
+            self.reached[segment] = (messages[-1].offset() or 0) + 1
 
-    def _commit(self, news: _News) -> None:
-        if not news.reached:
+    def _commit(self, seen: dict[Segment, int | None]) -> None:
+        if not self.reached:
             return
-        self._check_incarnations(news.reached)
-        rows = pa.Table.from_batches(news.batches, LANDING)
-        claims = [Claim(_id(one), self.seen[one], offset) for one, offset in news.reached.items()]
+        self._check_incarnations()
+        rows = pa.Table.from_batches(self.batches, LANDING)
+        claims = [Claim(_id(one), seen[one], offset) for one, offset in self.reached.items()]
         self.ledger.append(self.table, rows, claims)
-        self.seen.update(news.reached)
-        self.rows += news.rows
+        seen.update(self.reached)
+        self.rows += self.pending
         log.info(
             "Landed %d records, %d bytes, of %d partitions",
             rows.num_rows,
             rows.nbytes,
-            len(news.reached),
+            len(self.reached),
         )
+        for done in (self.batches, self.reached, self.pending):
+            done.clear()
 
-    def _check_incarnations(self, reached: Iterable[Segment]) -> None:
+    def _check_incarnations(self) -> None:
         """A topic deleted and made again since the plan has the name, but not the records.
 
         An id never comes back, so being there after the reading is having been there all the time.
         """
-        ids = self.kafka.topic_ids({segment.topic for segment in reached})
-        for segment in reached:
+        ids = self.kafka.topic_ids({segment.topic for segment in self.reached})
+        for segment in self.reached:
             if ids.get(segment.topic) != incarnation(segment.topic_id):
                 raise Terminal(
                     f"topic {segment.topic} is no longer the one with id {segment.topic_id} that "

@@ -251,9 +251,7 @@ def test_on_a_full_disk_nothing_is_committed_and_the_retry_lands_everything(shop
     assert [row["value"] for row in shop.rows("value")] == [payload]
 
 
-def test_a_commit_that_fails_while_more_is_read_ends_the_task_and_the_retry_lands_the_rest(
-    shop, record
-):
+def test_where_a_commit_fails_those_before_it_stand_and_the_retry_lands_the_rest(shop, record):
     payload = random.Random(1).randbytes(200_000)  # noqa: S311 - bytes that do not compress
     shop.broker.replay([record(value=value) for value in (b"1", payload, b"3", b"4", b"5")])
     with full_disk(), pytest.raises(Transient, match=shop.lake.landing):
