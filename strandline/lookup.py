@@ -77,6 +77,17 @@ def like(wanted: str, sample: str) -> str:
     return compact(meant)
 
 
+def alone(wanted: str) -> str:
+    """The canonical key, where no other of its table is left to compare: it has to be JSON.
+
+    What is not is given back as it is, and is the key of nothing.
+    """
+    given = _given(wanted)
+    if not isinstance(given, dict):
+        return wanted
+    return compact({name: _as(value, value) for name, value in given.items()})
+
+
 def _as(given: object, cell: object) -> object:
     """A value as a key has it whose values are of the kind of `cell`; None where it is none."""
     text = _spelling(given)

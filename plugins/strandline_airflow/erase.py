@@ -91,7 +91,7 @@ def _meant(lake: SourceLake, row: "Published", given: Sequence[str]) -> list[str
     table = str(row.table)
     shape = stores.shape(lake, table)
     if shape is None:
-        raise SpecError(f"{table} has rows of no key at all, so there is nothing to erase")
+        return _repeated(lake, row, given)
     written = [key.strip() for key in given]
     shown = stores.knowing(lake, table, written)
     keys = [
@@ -105,6 +105,22 @@ def _meant(lake: SourceLake, row: "Published", given: Sequence[str]) -> list[str
         raise SpecError(
             f"{table} knows nothing of {unknown} of the form: nothing was erased. Look them up on "
             "the page *Strandline* in Airflow, under the table, and write them as it shows them"
+        )
+    return keys
+
+
+def _repeated(lake: SourceLake, row: "Published", given: Sequence[str]) -> list[str]:
+    """The keys of an erasure that left the table none, and that found something afterwards.
+
+    They have to be JSON: no row is left that tells of which column a value is.
+    """
+    from strandline_airflow import stores
+
+    keys = list(map(lookup.alone, given))
+    if not set(map(digest, keys)) <= stores.erased(lake, row.number - _RECENT):
+        raise SpecError(
+            f"{row.table} has rows of no key at all, so there is nothing to erase; to repeat an "
+            'erasure write its keys as JSON, {"id": 5}'
         )
     return keys
 

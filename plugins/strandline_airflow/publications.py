@@ -245,6 +245,7 @@ def _applied(
     if receipt is None:
         return replace(old, error="the run's receipt does not mention this table")
     if receipt.error is not None:
+        # An erasure that found something afterwards has ended the version before it all the same.
         left = max(receipt.history_version, old.history_version)
         return replace(old, error=receipt.error, seconds=receipt.seconds, history_version=left)
     return replace(

@@ -110,3 +110,14 @@ def test_a_table_whose_history_is_empty_still_gives_up_what_its_changes_have(
     history()
     stored(lake.changes("orders"), _key='{"id":50}', _moved_from=None, _moved_to=None)
     assert order("50").lines[0] == "orders: 1 keys with 0 versions"
+
+
+def test_an_erasure_that_left_a_table_no_key_is_repeated_with_its_keys_as_json(
+    order, source, manifests, history
+):
+    once = replace(order("9"), options={"digests": [digest('{"id":70}')]})
+    manifests.order(source, NOON.isoformat(), once)
+    history()
+    assert order('{ "id": 70 }').lines[0] == "orders: 1 keys with 0 versions"
+    assert "to repeat an erasure write its keys as JSON" in refusal(order, "70")
+    assert "so there is nothing to erase" in refusal(order, '{"id":71}')

@@ -124,3 +124,6 @@ def test_one_that_finds_something_afterwards_publishes_the_version_that_is_left(
     row = erased.published()
     assert "is found: history/_kept-aside.parquet. Keep other" in row.error
     assert erased.history(row.history_version) == []
+    kept.unlink()
+    states = erased.trigger("erase", dry_run=False, table="public.item", keys=['{"id": 3}'])
+    assert set(states.values()) == {"success"}
