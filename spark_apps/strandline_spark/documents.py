@@ -18,7 +18,8 @@ from strandline import connect, flattened
 from strandline.change import Op
 from strandline_spark.values import STRICT
 
-_PREFIX = '{"schema":{'
+# What Connect calls a schema begins with its type; a column of that name may be an object, too.
+_PREFIX = '{"schema":{"type":'
 # Inside a schema a quote is always escaped, so these letters can only be the field itself.
 _PAYLOAD = ',"payload":'
 _PART = '"payload"'  # behind the first: a column of the row, or a second payload
