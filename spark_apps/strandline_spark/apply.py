@@ -45,6 +45,9 @@ def replace(versions: DataFrame, keys: Touched, path: str) -> None:
     if not keys.count:
         append(versions, path)  # nothing, but the run's mark
         return
+    if not keys.rederived:
+        _replace_heads(versions, path)
+        return
     gone = keys.rows.select(F.col("_key").alias("_match"), F.col("_rederive").alias("_whole"))
     fresh = versions.withColumns({"_match": F.lit(None), "_whole": F.lit(False)})
     source = fresh.unionByName(gone, allowMissingColumns=True)
@@ -60,6 +63,17 @@ def replace(versions: DataFrame, keys: Touched, path: str) -> None:
         .whenNotMatchedInsert(F.col("s._match").isNull(), _values(versions.columns))
         .execute()
     )
+
+
+def _replace_heads(versions: DataFrame, path: str) -> None:
+    """The same where every key has its old head among its versions, closed or as it was.
+
+    So no head is taken away that is not written again: in one pass over the heads' keys, where a
+    merge looks for them and then joins them (`replaceOn`).
+    """
+    writer = versions.alias("s").write.format("delta").mode("overwrite")
+    same = f"t.{PARTITION} = true AND t._key = s._key"
+    writer.options(replaceOn=same, targetAlias="t").save(path)
 
 
 def _values(columns: Sequence[str]) -> Mapping[str, str]:

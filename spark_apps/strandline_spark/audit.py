@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from strandline.errors import AuditError
 from strandline.receipt import Counts
 from strandline_spark.memory import kept
-from strandline_spark.windows import hashed, of_key
+from strandline_spark.windows import of_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ def audited(versions: DataFrame, topic: str) -> tuple[DataFrame, Written]:
     """The versions, computed and kept, and their number; `AuditError` where law 5 does not hold.
 
     Appended keys bring their old head along, so the seam to the older history is checked as well.
+    Expects `hashed` versions and gives them back without.
     """
     order = of_key().orderBy("_seq_from")
     following = F.lead("_seq_from").over(order)
@@ -40,17 +41,13 @@ def audited(versions: DataFrame, topic: str) -> tuple[DataFrame, Written]:
         | (F.col("_is_current") != end.isNull())
     )
     seen = Observation("audit")
-    counted = (
-        hashed(versions)
-        .withColumn("_broken", F.coalesce(broken, F.lit(False)))
-        .observe(
-            seen,
-            F.count("*").alias("rows"),
-            F.count_if("_is_current").alias("live"),
-            F.count_if("_is_head").alias("heads"),
-            F.count_if("_broken").alias("broken"),
-            F.min(F.when(F.col("_broken"), F.col("_key"))).alias("key"),
-        )
+    counted = versions.withColumn("_broken", F.coalesce(broken, F.lit(False))).observe(
+        seen,
+        F.count("*").alias("rows"),
+        F.count_if("_is_current").alias("live"),
+        F.count_if("_is_head").alias("heads"),
+        F.count_if("_broken").alias("broken"),
+        F.min(F.when(F.col("_broken"), F.col("_key"))).alias("key"),
     )
     rows, found = kept(counted.drop("_broken", "_hash")), seen.get
     if found["broken"]:

@@ -18,9 +18,10 @@ from strandline.errors import StrandlineError
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline_spark import control, delta, gateway, intake
+from strandline_spark import control, delta, gateway, intake, small
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.intake import Shared
+from strandline_spark.small import is_small
 from strandline_spark.table import TableRun
 
 log = logging.getLogger(__name__)
@@ -58,16 +59,6 @@ SETTINGS = {
     "spark.databricks.delta.merge.materializeSource": "none",
 }
 
-# Below this many records compiling the stages takes longer than interpreting them, and one task
-# does what many would wait for.
-SMALL = 20_000
-FOR_SMALL = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.shuffle.partitions": "1",
-    "spark.databricks.delta.snapshotPartitions": "1",
-}
-
 
 def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
     """Applies the manifest; every table that could be applied is committed."""
@@ -80,9 +71,9 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
         refused = _refused(spark, lake)
 
         def apply(own: SparkSession, cut: TableCut) -> TableReceipt:
-            small = is_small(cut)
-            given = shared if small else None
-            run = TableRun(own, manifest, cut, told, cut.table in refused, small, given)
+            few = is_small(cut)
+            given = shared if few else None
+            run = TableRun(own, manifest, cut, told, cut.table in refused, few, given)
             return run.compact()
 
         done = side_by_side(spark, manifest.tables, apply)
@@ -110,10 +101,10 @@ def side_by_side(
 @contextmanager
 def _shared(spark: SparkSession, manifest: Manifest) -> Iterator[Shared | None]:
     """What the small tables share; None where it can't be read: then each says so for itself."""
-    small = [cut for cut in manifest.tables if is_small(cut)]
-    own = session(spark, {**SETTINGS, **FOR_SMALL})
+    few = [cut for cut in manifest.tables if is_small(cut)]
+    own = session(spark, {**SETTINGS, **small.SETTINGS})
     try:
-        shared = intake.shared(own, manifest, small) if small else None
+        shared = intake.shared(own, manifest, few) if few else None
     except (PySparkException, Py4JJavaError):
         log.exception("%s: the small tables are read one by one", manifest.source)
         shared = None
@@ -130,11 +121,6 @@ def _refused(spark: SparkSession, lake: SourceLake) -> frozenset[str]:
         return frozenset()
     tables = delta.read(spark, lake.quarantine).select("table").distinct()
     return frozenset(row["table"] for row in tables.collect())
-
-
-def is_small(cut: TableCut) -> bool:
-    """True where something arrived, and is quicker kept than read again."""
-    return 0 < cut.offsets < SMALL
 
 
 def _attempted(
@@ -167,7 +153,7 @@ def _again_if_overtaken(
     both leave the same receipt: one that spoke of a refused commit would hold a table that is
     applied.
     """
-    settings = {**SETTINGS, **(FOR_SMALL if is_small(cut) else {})}
+    settings = {**SETTINGS, **(small.SETTINGS if is_small(cut) else {})}
     for _ in range(_LOOKS - 1):
         try:
             return work(session(spark, settings), cut)

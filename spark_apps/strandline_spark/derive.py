@@ -1,7 +1,7 @@
 """The chain distinct → link → fold for a set of keys, from the beginning or onto their heads."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -14,6 +14,7 @@ from strandline_spark.changes import quoted
 from strandline_spark.distinct import first_deliveries, numbered
 from strandline_spark.fences import fenced
 from strandline_spark.fold import Columns, fold
+from strandline_spark.heads import Keys
 from strandline_spark.link import BASE, is_image, lives, moved, not_stale, unmoved
 from strandline_spark.unordered import unordered
 from strandline_spark.windows import hashed
@@ -49,18 +50,28 @@ class Derived:
     """Versions of some keys, and law 6 of the batch's part in them.
 
     `unseen` holds the keys (`_key, _seq_seen`) that were deleted but never lived: they have no
-    version to remember the delete by. `keys` counts the keys that have deliveries. `regress`: where
-    positions go back, in words. `waiting`: halves of moves that are alone (`link.Linked`).
+    version to remember the delete by; None where there can be none. `keys` counts the keys that
+    have deliveries. `regress`: where positions go back, in words. `waiting`: halves of moves that
+    are alone (`link.Linked`).
     """
 
     versions: DataFrame
-    unseen: DataFrame
+    unseen: DataFrame | None
     keys: int
     distinct: int
     lone_tombstones: int
     waiting: Mapping[str, int]
     regress: str | None
     held: tuple[DataFrame, ...] = ()  # what is kept in memory until `release`
+
+    def beside(self, orderly: "Derived") -> "Derived":
+        """Both, where the other is of orderly keys."""
+        return replace(
+            self,
+            versions=self.versions.unionByName(orderly.versions),
+            keys=self.keys + orderly.keys,
+            distinct=self.distinct + orderly.distinct,
+        )
 
     def release(self) -> None:
         """Frees the rows that were kept for a second pass."""
@@ -128,6 +139,30 @@ def derive(
         waiting=waiting,
         regress=regress,
         held=tuple(held),
+    )
+
+
+def derive_orderly(
+    deliveries: DataFrame, context: Context, keys: Keys, heads: DataFrame | None
+) -> Derived:
+    """The versions of orderly keys, whose changes are their deliveries and stand alone."""
+    changes = deliveries.where(F.col("_op") != Op.TOMBSTONE.value)
+    nothing = {"_shifts": F.lit(False), "_outdated": F.lit(False)}
+    changes = _carried(hashed(changes), context).withColumns(nothing)
+    rows = _as_rows(changes, context)
+    if heads is not None:
+        rows = rows.unionByName(_as_base(heads, changes, context))
+    fenceless = fenced(rows, None, context.rules).drop("_cut_here", "_outdated")
+    return Derived(
+        versions=fold(
+            unmoved(lives(fenceless)), context.columns, partial=keys.partial, fenced=False
+        ),
+        unseen=None,
+        keys=keys.orderly,
+        distinct=keys.changes,
+        lone_tombstones=0,
+        waiting={},
+        regress=None,
     )
 
 

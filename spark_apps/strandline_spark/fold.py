@@ -48,7 +48,7 @@ class Columns:
 
 
 def fold(linked: DataFrame, columns: Columns, *, partial: bool, fenced: bool) -> DataFrame:
-    """The versions of the keys, with `_is_head` and, on the heads, `_seq_seen`.
+    """The versions of the keys, with `_hash`, `_is_head` and, on the heads, `_seq_seen`.
 
     `partial`: whether any image lacks columns; if not, nothing has to be filled. `fenced`: whether
     the table has fences.
@@ -231,5 +231,6 @@ def _meta() -> list[Column]:
         "_scope": F.col("_scope"),
         "_is_head": F.col("_last"),
         "_seq_seen": F.when(F.col("_last"), F.col("_seen")),
+        "_hash": F.col("_hash"),
     }
     return [column.alias(name) for name, column in columns.items()]

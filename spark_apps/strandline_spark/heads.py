@@ -1,24 +1,27 @@
 """Which keys a run touches, and how: by appending to their last version, or from the beginning.
 
-A key is *appended to* when everything new of it is newer than all that it has shown. Otherwise it
-is *re-derived* from all its changes: late or repeated changes, late truncates, key moves, and every
-key that hangs on such a one by moves. So a run costs what arrived (DESIGN §3.2).
+A key is *appended to* when everything new of it is newer than all that it has shown, most of them
+as `orderly` ones. Otherwise it is *re-derived* from all its changes: late or repeated changes, late
+truncates, key moves, and every key that hangs on such a one by moves. So a run costs what arrived
+(DESIGN §3.2).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from strandline.change import Op
+from strandline.receipt import Counts
 from strandline.version import ClosedBy
+from strandline_spark import orderly
 from strandline_spark.changes import quoted
-from strandline_spark.distinct import is_end, major, raw
+from strandline_spark.distinct import major
 from strandline_spark.fences import precedes
 from strandline_spark.memory import kept
-from strandline_spark.windows import hashed
+from strandline_spark.orderly import Latest
 
-_TURNS = (Op.CREATE, Op.DELETE)
+# Keys that every task may be told of.
+_FEW = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,7 @@ class Standing:
     """What is known of a table before the run; None where there is nothing yet.
 
     `heads` are the last versions of every key that the run may touch by more than its moves.
+    `latest`: behind which places no fence of the table stands; None where that is not one for all.
     `new_fences` are those that stand where none stood before. `unsettled` are keys whose changes or
     truncates in flight may stand elsewhere now. `local` are the truncates that only the log of a
     shard orders: behind the rows that lie before them there.
@@ -39,31 +43,61 @@ class Standing:
     unsettled: DataFrame | None = None
     local: DataFrame | None = None
     shifts: bool = False
+    latest: Latest | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
-    """The keys that a run touches: `_key, _rederive`, how many, and how many are re-derived.
+class Keys:
+    """Keys with records in a run: `_key, _rederive, _orderly`, how many, and how many orderly.
 
-    `old` are the versions that it replaces: of a key that is appended to the head, of a re-derived
-    one everything.
+    `changes` are those of the orderly keys; `partial`: whether one of them leaves columns out.
     """
 
     rows: DataFrame
     count: int
+    orderly: int
+    changes: int
+    partial: bool
+
+    def of(self, rows: DataFrame, *, orderly: bool) -> DataFrame:
+        """Of rows of these keys those of the orderly ones, or of all others."""
+        if self.orderly in {0, self.count}:
+            return rows if orderly == bool(self.orderly) else rows.limit(0)
+        others = self.rows.where(~F.col("_orderly")).select("_key")
+        if self.count - self.orderly <= _FEW:
+            others = F.broadcast(others)
+        return rows.join(others, "_key", "left_anti" if orderly else "left_semi")
+
+
+@dataclass(frozen=True, slots=True)
+class Touched(Keys):
+    """The keys that a run touches in a history, and how many are re-derived.
+
+    `old` are the versions that the run replaces: of a key that is appended to the head, of a
+    re-derived one everything; `gone` are their totals.
+    """
+
     rederived: int
     old: DataFrame
+    gone: Counts
 
     def none(self) -> "Touched":
         """No key at all."""
-        return Touched(self.rows.limit(0), 0, 0, self.old.limit(0))
+        return Touched(self.rows.limit(0), 0, 0, 0, False, 0, self.old.limit(0), Counts())
 
 
-def heads(history: DataFrame, batch: DataFrame, new_fences: DataFrame | None) -> DataFrame:
-    """The last version of each key of the batch; of every key where a truncate may touch it."""
+def heads(
+    history: DataFrame, batch: DataFrame, records: int, new_fences: DataFrame | None
+) -> DataFrame:
+    """The last version of each key of the batch; of every key where a truncate may touch it.
+
+    `records` is how many the batch has: of few keys every task is told, so that no head has to be
+    sent anywhere.
+    """
     last = history.where("_is_head")
     if new_fences is None:
-        last = last.join(batch.select("_key").distinct(), "_key", "left_semi")
+        keys = batch.select("_key").distinct()
+        last = last.join(F.broadcast(keys) if records <= _FEW else keys, "_key", "left_semi")
     return kept(last)
 
 
@@ -78,36 +112,87 @@ def unsettled(rows: DataFrame, history: DataFrame, fences: DataFrame | None) -> 
     return flying.unionByName(cut.join(places, left, "left_anti").select("_key"))
 
 
+def begun(rows: DataFrame, moves: DataFrame | None, latest: Latest | None, *, shifts: bool) -> Keys:
+    """The keys of a table that has no history yet, and those at the other end of their moves."""
+    keys = orderly.by_key(rows, shifts=shifts)
+    beyond = _is_beyond(latest, F.col("first"))
+    found = _told(keys, again=F.lit(False), orderly=F.col("shows") & beyond)
+    if moves is not None:
+        ends = F.explode(F.array("_key", "_moved_to", "_moved_from")).alias("_key")
+        found = _united(found.unionByName(_others(moves.select(ends).dropna(), again=False)))
+    found = kept(found)
+    return Keys(found, **found.agg(*_sizes()).first().asDict())
+
+
 def touched(batch: DataFrame, standing: Standing) -> Touched:
     """Every key that the batch touches, by its changes or by a truncate."""
-    rows = _touched(batch, standing)
-    size = rows.agg(F.count("*").alias("all"), F.count_if("_rederive").alias("rederived")).first()
-    known = standing.history if size["rederived"] else standing.heads
-    old = known.join(rows, "_key").where(F.col("_is_head") | F.col("_rederive")).drop("_rederive")
-    return Touched(rows, size["all"], size["rederived"], old)
+    rows, heads = _touched(batch, standing), standing.heads
+    stands = F.col("_is_current").isNotNull() & ~F.col("_rederive")
+    size = (
+        rows.join(heads.select("_key", "_is_current"), "_key", "left")
+        .agg(
+            *_sizes(),
+            F.count_if("_rederive").alias("rederived"),
+            F.count_if(stands).alias("heads"),
+            F.count_if(stands & F.col("_is_current")).alias("live"),
+        )
+        .first()
+        .asDict()
+    )
+    gone = Counts(history_rows=size.pop("heads"), current_rows=size.pop("live"))
+    known = standing.history if size["rederived"] else heads
+    old = known.join(rows.select("_key", "_rederive"), "_key")
+    old = old.where(F.col("_is_head") | F.col("_rederive"))
+    if size["rederived"]:
+        gone = _added(gone, totals(old.where("_rederive")))
+    return Touched(rows, **size, old=old.drop("_rederive"), gone=gone)
+
+
+def _sizes() -> list[Column]:
+    own = F.col("_orderly")
+    return [
+        F.count("*").alias("count"),
+        F.count_if(own).alias("orderly"),
+        F.coalesce(F.sum(F.when(own, F.col("changes"))), F.lit(0)).alias("changes"),
+        (F.count_if(own & F.col("partial")) > 0).alias("partial"),
+    ]
+
+
+def totals(versions: DataFrame) -> Counts:
+    """How many versions there are, and how many of them are open."""
+    found = versions.agg(F.count("*").alias("all"), F.count_if("_is_current").alias("open")).first()
+    return Counts(history_rows=found["all"], current_rows=found["open"])
+
+
+def _added(one: Counts, other: Counts) -> Counts:
+    return replace(
+        one,
+        history_rows=one.history_rows + other.history_rows,
+        current_rows=one.current_rows + other.current_rows,
+    )
 
 
 def _touched(batch: DataFrame, standing: Standing) -> DataFrame:
-    keys = _by_key(batch)
-    seen = standing.heads.select("_key", "_seq_seen")
+    keys = orderly.by_key(batch, shifts=standing.shifts)
+    heads = standing.heads.select("_key", "_is_current", "_tx_id", F.col("_seq_seen").alias("seen"))
+    joined = keys.join(heads, "_key", "left")
     if standing.deleted_keys is not None:
-        seen = seen.unionByName(standing.deleted_keys.select("_key", "_seq_seen"))
-        seen = seen.groupBy("_key").agg(F.max("_seq_seen").alias("_seq_seen"))
-    late = F.coalesce(F.col("oldest") <= major(F.col("_seq_seen")), F.lit(False))
-    joined = keys.join(seen, "_key", "left")
-    again = late | F.col("moved") | F.col("dangling")
+        deleted = standing.deleted_keys.groupBy("_key").agg(F.max("_seq_seen").alias("gone"))
+        joined = joined.join(deleted, "_key", "left")
+        joined = joined.withColumn("seen", F.greatest("seen", "gone"))
+    again = F.coalesce(F.col("oldest") <= major(F.col("seen")), F.lit(False))
+    again |= F.col("moved") | F.col("dangling")
     if standing.shifts:
         # A transaction that goes on: its first part may have to be read in another order now.
         # One that takes the key over: which row it then deletes may be one that stands.
-        begun = standing.heads.select("_key", F.col("_tx_id").alias("begun"), "_is_current")
-        joined = joined.join(begun, "_key", "left")
-        again |= F.coalesce(F.array_contains("tx_ids", F.col("begun")), F.lit(False))
+        again |= F.coalesce(F.array_contains("tx_ids", F.col("_tx_id")), F.lit(False))
         overtaken = F.arrays_overlap("created", "deleted") & F.col("_is_current")
         again |= F.coalesce(overtaken, F.lit(False))
-    found = joined.select("_key", again.alias("_rederive"))
+    has_row = F.col("shows") | F.col("_is_current").isNotNull()
+    beyond = _is_beyond(standing.latest, F.coalesce("seen", "first"))
+    found = _told(joined, again=again, orderly=has_row & beyond)
     if standing.unsettled is not None:
-        unsettled = standing.unsettled.select("_key", F.lit(True).alias("_rederive"))
-        found = _united(found.unionByName(unsettled))
+        found = _united(found.unionByName(_others(standing.unsettled, again=True)))
     if standing.local is not None:
         found = _with_cut(found, batch, standing, standing.local)
     if standing.new_fences is not None:
@@ -116,28 +201,20 @@ def _touched(batch: DataFrame, standing: Standing) -> DataFrame:
     return found if standing.moves is None else _with_chains(found, standing.moves)
 
 
-def _by_key(batch: DataFrame) -> DataFrame:
-    """Per key: its oldest new position, whether it moved, whether a tombstone hangs in the air.
+def _told(keys: DataFrame, *, again: Column, orderly: Column) -> DataFrame:
+    """What a run does with each key; `orderly`: whether one may be that is so by itself."""
+    found = keys.withColumns({"_rederive": again, "_orderly": F.col("_orderly") & orderly & ~again})
+    return found.select("_key", "_rederive", "_orderly", "changes", "partial")
 
-    A tombstone that no delete precedes in the batch may belong to one before it, and may have come
-    before, with a record of an earlier run beside it.
-    """
-    tombstone = F.col("_op") == Op.TOMBSTONE.value
-    after_end = F.coalesce(F.lag(is_end()).over(raw()), F.lit(False))
-    created, deleted = (F.when(F.col("_op") == op.value, F.col("_tx_id")) for op in _TURNS)
-    return (
-        hashed(batch)
-        .withColumn("_dangling", tombstone & ~after_end)
-        .groupBy("_key")
-        .agg(
-            F.min(F.when(~tombstone, major(F.col("_seq")))).alias("oldest"),
-            F.max(F.col("_kind") == "move").alias("moved"),
-            F.max("_dangling").alias("dangling"),
-            F.collect_set("_tx_id").alias("tx_ids"),
-            F.collect_set(created).alias("created"),
-            F.collect_set(deleted).alias("deleted"),
-        )
-    )
+
+def _is_beyond(latest: Latest | None, seq: Column) -> Column:
+    return F.lit(False) if latest is None else F.coalesce(latest.is_before(seq), F.lit(False))
+
+
+def _others(keys: DataFrame, *, again: bool) -> DataFrame:
+    """Keys that are touched by more than their own records."""
+    nothing = {"_orderly": F.lit(False), "changes": F.lit(0), "partial": F.lit(False)}
+    return keys.select("_key").withColumns({"_rederive": F.lit(again), **nothing})
 
 
 def _with_fenced(found: DataFrame, standing: Standing, fences: DataFrame) -> DataFrame:
@@ -152,25 +229,29 @@ def _with_fenced(found: DataFrame, standing: Standing, fences: DataFrame) -> Dat
         .select("_key", "_cut")
         .join(standing.heads.select("_key", "_seq_seen"), "_key")
         .where(F.col("_seq_seen") >= F.col("_cut"))
-        .select("_key", F.lit(True).alias("_rederive"))
     )
-    live = standing.heads.where("_is_current").select("_key", F.lit(False).alias("_rederive"))
-    return _united(found.unionByName(late).unionByName(live))
+    live = standing.heads.where("_is_current")
+    cut = _others(late, again=True).unionByName(_others(live, again=False))
+    return _united(found.unionByName(cut))
 
 
 def _with_cut(found: DataFrame, batch: DataFrame, standing: Standing, cuts: DataFrame) -> DataFrame:
     """Adds the keys of new rows behind which a shard's truncate stands; with new fences, all."""
-    again = F.lit(True).alias("_rederive")
     place = F.broadcast(cuts.select(F.col("_local").alias("_cut")))
     behind = batch.join(place, precedes(F.col("_local"), F.col("_cut")), "left_semi")
-    found = found.unionByName(behind.select("_key", again))
+    found = found.unionByName(_others(behind, again=True))
     if standing.new_fences is not None:
-        found = found.unionByName(standing.heads.select("_key", again))
+        found = found.unionByName(_others(standing.heads, again=True))
     return _united(found)
 
 
 def _united(found: DataFrame) -> DataFrame:
-    return found.groupBy("_key").agg(F.max("_rederive").alias("_rederive"))
+    return found.groupBy("_key").agg(
+        F.max("_rederive").alias("_rederive"),
+        F.min("_orderly").alias("_orderly"),
+        F.max("changes").alias("changes"),
+        F.max("partial").alias("partial"),
+    )
 
 
 def _with_chains(found: DataFrame, moves: DataFrame) -> DataFrame:
@@ -184,8 +265,7 @@ def _with_chains(found: DataFrame, moves: DataFrame) -> DataFrame:
         reached = frontier.join(edges, "_key").select(F.col("other").alias("_key")).distinct()
         frontier = kept(reached.join(chained, "_key", "left_anti"))
         chained = chained.unionByName(frontier)
-    all_keys = found.unionByName(chained.select("_key", F.lit(True).alias("_rederive")))
-    return kept(_united(all_keys))
+    return kept(_united(found.unionByName(_others(chained, again=True))))
 
 
 def same(versions: DataFrame, old: DataFrame) -> bool:

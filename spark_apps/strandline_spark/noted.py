@@ -4,14 +4,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
 from strandline.lake import SourceLake
 from strandline.manifest import TableCut
 from strandline.receipt import Counts, TableReceipt
 from strandline.rekeyed import Identity, identity
-from strandline_spark import changes, delta, servers
+from strandline_spark import changes, delta, heads, servers
 from strandline_spark.in_flight import Spans
 
 
@@ -85,12 +84,6 @@ def last(spark: SparkSession, lake: SourceLake, cut: TableCut) -> Noted:
     noted = None if left is None else Noted.from_text(left[1])
     if noted is not None:
         return noted
-    receipt = TableReceipt(cut.table, cut.topic, totals(delta.read(spark, history)))
+    receipt = TableReceipt(cut.table, cut.topic, heads.totals(delta.read(spark, history)))
     every = delta.read(spark, lake.changes(cut.table))
     return Noted(receipt, changes.kinds(every), tags=servers.tags(every))
-
-
-def totals(versions: DataFrame) -> Counts:
-    """The totals of a history, counted."""
-    found = versions.agg(F.count("*").alias("all"), F.count_if("_is_current").alias("open")).first()
-    return Counts(history_rows=found["all"], current_rows=found["open"])

@@ -23,16 +23,18 @@ from strandline_spark import (
     corrections,
     delta,
     files,
+    heads,
     landing,
     noted,
     servers,
     swap,
 )
 from strandline_spark.batch import Batch
-from strandline_spark.compaction import SETTINGS, is_small, prepare, session, side_by_side
+from strandline_spark.compaction import SETTINGS, prepare, session, side_by_side
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.control import Told
 from strandline_spark.noted import Noted
+from strandline_spark.small import is_small
 from strandline_spark.swap import Stores
 from strandline_spark.table import TableRun
 
@@ -178,7 +180,7 @@ def _taken_back(spark: SparkSession, manifest: Manifest, cut: TableCut, of: int)
     earlier = noted.before_run(spark, history, of)
     back = Noted(
         TableReceipt(
-            cut.table, cut.topic, noted.totals(before.history), changed=True, did=versions
+            cut.table, cut.topic, heads.totals(before.history), changed=True, did=versions
         ),
         changes.kinds(before.changes),
         earlier.waiting if earlier else {},

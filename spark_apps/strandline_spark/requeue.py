@@ -18,9 +18,10 @@ from strandline.receipt import Receipt, TableReceipt
 from strandline.selection import Selection
 from strandline_spark import control, delta
 from strandline_spark.batch import Tally
-from strandline_spark.compaction import SETTINGS, is_small, prepare, session, side_by_side
+from strandline_spark.compaction import SETTINGS, prepare, session, side_by_side
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.heads import Standing
+from strandline_spark.small import is_small
 from strandline_spark.table import Deliveries, TableRun
 
 _PLACE = ("topic_id", "partition", "offset")

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -25,7 +26,7 @@ from strandline_spark import (
     rekeyed,
 )
 from strandline_spark.batch import NOTHING, Batch, Tally, arrived
-from strandline_spark.derive import Context, Derived, derive
+from strandline_spark.derive import Context, Derived, derive, derive_orderly
 from strandline_spark.distinct import distinct_fences
 from strandline_spark.fold import Columns
 from strandline_spark.heads import Standing, Touched
@@ -33,7 +34,9 @@ from strandline_spark.in_flight import Spans
 from strandline_spark.link import still_out
 from strandline_spark.memory import kept
 from strandline_spark.noted import Noted
+from strandline_spark.orderly import Latest, latest
 from strandline_spark.part import Part
+from strandline_spark.small import compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +143,11 @@ class TableRun(Part):
         tags = batch.tally.tags | (frozenset() if before is None else before.tags)
         context = replace(self._context(known, batch.tally, waited), several=len(tags) > 1)
         if before is None:
-            keys = None
-            derived = derive(known.rows, context, moves=known.moves is not None)
+            keys, derived = None, self._begun(known, context)
         else:
-            standing = self.standing(known, batch.tally, swept=sweeps is not None)
+            with self._compiled(before):
+                standing = self.standing(known, batch.tally, swept=sweeps is not None)
+            standing = replace(standing, latest=self._latest(known, context))
             keys = heads.touched(known.new, standing)
             derived = self._derived(known, keys, standing, context)
         try:
@@ -172,13 +176,13 @@ class TableRun(Part):
         receipt = replace(note.receipt, orphaned_moves=note.orphans)
         audit.conserved(receipt.counts, self.cut.topic)
         versions, new = audit.audited(derived.versions, self.cut.topic)
-        gone = Counts() if keys is None else noted.totals(keys.old)
+        gone = Counts() if keys is None else keys.gone
         repeated = not receipt.counts.changes and new.rows == gone.history_rows
         if keys is not None and repeated and heads.same(versions, keys.old):
             receipt = replace(receipt, changed=False)
             versions, keys = versions.limit(0), keys.none()
             new, gone = audit.NOTHING, Counts()
-        elif new.heads < (derived.keys if keys is None else keys.count):
+        elif derived.unseen and new.heads < (derived.keys if keys is None else keys.count):
             delta.append(derived.unseen, self.lake.deleted_keys(self.cut.table), self.run)
         old = Counts() if before is None else before.receipt.counts
         counts = replace(
@@ -188,8 +192,15 @@ class TableRun(Part):
             current_rows=old.current_rows - gone.current_rows + new.live,
         )
         receipt = replace(receipt, counts=counts)
-        self._apply(versions, keys, replace(note, receipt=receipt))
+        with self._compiled(before):
+            self._apply(versions, keys, replace(note, receipt=receipt))
         return receipt
+
+    def _compiled(self, before: Noted | None) -> AbstractContextManager[None]:
+        """Around what looks through the last versions of all keys, however few have changes."""
+        if before is None or not self.small:
+            return nullcontext()
+        return compiled(self.spark, before.receipt.counts.current_rows)
 
     @staticmethod
     def _identities(
@@ -316,7 +327,7 @@ class TableRun(Part):
         fresh = self._fresh(cuts, again=again, come=swept or bool(tally.fences))
         return Standing(
             history=history,
-            heads=heads.heads(history, known.new, fresh),
+            heads=heads.heads(history, known.new, tally.landed, fresh),
             deleted_keys=delta.read(self.spark, deleted) if late else None,
             moves=known.moves,
             new_fences=fresh,
@@ -341,17 +352,50 @@ class TableRun(Part):
         moved = F.col("_in_flight") if again else F.lit(False)
         return cuts.where((F.col("_first_run") == self.run) | moved)
 
+    def _begun(self, known: Deliveries, context: Context) -> Derived:
+        """The versions of a table that has none."""
+        moves = known.moves is not None
+        behind = self._latest(known, context)
+        keys = heads.begun(known.rows, known.moves, behind, shifts=self.connector.rules.shifts)
+        if not keys.orderly:
+            return derive(known.rows, context, moves=moves)
+        ordered = derive_orderly(keys.of(known.rows, orderly=True), context, keys, None)
+        if keys.orderly == keys.count:
+            return ordered
+        return derive(keys.of(known.rows, orderly=False), context, moves=moves).beside(ordered)
+
+    @staticmethod
+    def _latest(known: Deliveries, context: Context) -> Latest | None:
+        """Behind which fences keys may be orderly; None where none may be."""
+        if context.keyless or context.several:
+            return None
+        return latest(known.fences)
+
     @staticmethod
     def _derived(known: Deliveries, keys: Touched, standing: Standing, context: Context) -> Derived:
         """The versions of all touched keys: of some onto their heads, of others from scratch."""
-        appended = keys.rows.where(~F.col("_rederive"))
+        if not keys.orderly:
+            return TableRun._of_others(known, keys, standing, context)
+        every, base = keys.orderly == keys.count, standing.heads
+        if not every or standing.new_fences is not None:
+            base = base.join(keys.rows.where("_orderly"), "_key", "left_semi")
+        ordered = derive_orderly(keys.of(known.new, orderly=True), context, keys, base)
+        if every:
+            return ordered
+        return TableRun._of_others(known, keys, standing, context).beside(ordered)
+
+    @staticmethod
+    def _of_others(
+        known: Deliveries, keys: Touched, standing: Standing, context: Context
+    ) -> Derived:
+        appended = keys.rows.where(~F.col("_rederive") & ~F.col("_orderly"))
         rows = known.new.join(appended, "_key", "left_semi")
         base = standing.heads.join(appended, "_key", "left_semi")
         if not keys.rederived:
             return derive(rows, context, heads=base)
         every = known.rows.join(keys.rows.where("_rederive"), "_key", "left_semi")
         moves = standing.moves is not None
-        if keys.rederived == keys.count:
+        if keys.rederived == keys.count - keys.orderly:
             return derive(every, context, moves=moves)
         return derive(rows.unionByName(every), context, heads=base, moves=moves)
 
