@@ -420,6 +420,16 @@ def test_two_notifiers_of_one_class_are_told_apart_without_their_secrets():
     assert "secret" not in one
 
 
+def test_a_message_has_each_of_its_addresses_once_as_a_link():
+    one, two = "https://x/?table=a&b", "https://x/?table=c"
+    alerts = ({"url": one}, {"url": two})
+    html = Message("t", f"first\n{one}\nsecond\n{two}\nhttps://of/a/record", one, alerts).html
+    link = '<a href="https://x/?table=a&amp;b">https://x/?table=a&amp;b</a>'
+    assert html.startswith(f"<p>first</p><p>{link}</p><p>second</p>")
+    assert html.count("<a ") == 2
+    assert html.endswith("<p>https://of/a/record</p>")
+
+
 def test_a_message_cannot_become_markup():
     html = Message("t", "<script>\nsecond", 'https://x/?a="b"').html
     assert html.startswith("<p>&lt;script&gt;</p><p>second</p>")
