@@ -246,5 +246,7 @@ def _undelivered(
 
 def _log(source: str, standing: SourceStanding, alerts: Iterable[Alert]) -> None:
     log.info("Looked at %s: %d tables", source, len(standing.tables))
+    if standing.silent:
+        log.warning("%s: %s", source, standing.silent)
     for alert in alerts:
         log.warning("%s, %s", alert.title, alert.text)
