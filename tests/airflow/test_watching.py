@@ -178,6 +178,22 @@ def test_what_a_webhook_does_not_take_is_kept_for_it_alone(
     assert (len(mails), len(hook.posts)) == (1, 1)
 
 
+def test_a_webhook_that_takes_nothing_is_asked_once_a_look_and_by_another_letter_each_time(
+    watcher, hold, mails, hook
+):
+    watch = watcher(TO_HOOK + TO_MAIL)
+    hook.status = 500
+    for number in range(3):
+        hold(error=None if number % 2 else "column x: text is no int")
+        with pytest.raises(Transient):
+            watch.look(minutes(number))
+        assert (len(hook.headers), len(mails)) == (number + 1, number + 1)
+    hook.status = 200
+    watch.look(minutes(4))
+    begun, over = "Strandline: shop: orders: held", "Strandline: shop: orders: over: held"
+    assert sorted(post["title"] for post in hook.posts) == [begun, begun, over]
+
+
 def test_a_missing_connection_is_named_and_nothing_is_lost(watcher, hold, request):
     watch = watcher(TO_HOOK)
     hold()
