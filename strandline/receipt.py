@@ -5,7 +5,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from strandline.manifest import Work
+from strandline.rebuild import STORES
+
 FORMAT = 1
+
+_REBUILDING = frozenset({Work.REPLAY, Work.UNDO})  # they note the versions of stores in `did`
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,16 @@ class TableReceipt:
     regress: str | None = None
     transient: bool = False
     did: Mapping[str, int] = field(default_factory=dict)
+
+    def told(self, work: Work) -> str:
+        """What a run with that work did to the table, in a line for logs."""
+        if self.error is not None:
+            return self.error
+        counted: Mapping[str, int] = asdict(self.counts) if work is Work.COMPACT else self.did
+        if work in _REBUILDING:
+            counted = {name: count for name, count in counted.items() if name not in STORES}
+        counts = (f"{name.replace('_', ' ')} {count:,}" for name, count in counted.items())
+        return f"{', '.join(counts) or 'done'}; {self.seconds:.1f} s"
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def dag(source: Source, path: Path) -> DAG:
             with orders.filled_in(PARAMS) as (params, run_after):
                 planned = segments(source, params, run_after)
             if params["dry_run"]:
-                log.info("Dry run: nothing was changed. Trigger it without `dry_run` to do this.")
+                log.info(orders.DRY)
                 raise AirflowSkipException("dry run: the plan is in this log, nothing was changed")
             register(source, planned)
             return [[asdict(segment)] for segment in planned]

@@ -65,8 +65,7 @@ def publish(manifest_path: str) -> Outcome:
         "published" if news else "was published",
     )
     for table in (*receipt.tables, *receipt.stores):
-        done = dict(table.did) if manifest.work is not Work.COMPACT else table.counts
-        log.info("%s: %s", table.table, table.error or done)
+        log.info("%s: %s", table.table, table.told(manifest.work))
     own = (row for row in publications.last() if row.number == manifest.number)
     landed = LandingZone(lake).landed()
     return Outcome(

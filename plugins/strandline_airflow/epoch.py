@@ -69,7 +69,7 @@ def run(source: Source, params: dict[str, Any], run_after: datetime) -> int | No
             source.name,
         )
     if params["dry_run"]:
-        log.info("Dry run: nothing was changed. Trigger it without `dry_run` to do this.")
+        log.info(orders.DRY)
         return None
     news = epochs.declare(epoch, run_after.isoformat(), params["note"] or "")
     log.info("Epoch %d %s", epoch.number, "is declared" if news else "was declared before")

@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 # `timestamp` is Kafka's, in UTC: milliseconds there, microseconds in Delta, null where the record
 # has none. `timestamp_type` says who set it: 0 nobody, 1 the producer, 2 the broker.
+_COMMITS = 100  # among which the last landing is looked for
+
 LANDING = pa.schema(
     [
         pa.field("topic", pa.string(), nullable=False),
@@ -124,7 +126,9 @@ class LandingZone:
         table = self._landing.open()
         if table is None or not table.version():
             return None
-        (last,) = table.history(1)
+        # An erasure, OPTIMIZE, VACUUM and retention commit to it as well, and land nothing.
+        commits = table.history(_COMMITS)
+        last = next((each for each in commits if each["operation"] == "WRITE"), commits[-1])
         return datetime.fromtimestamp(last["timestamp"] / 1000, UTC)
 
     def register(self, newcomers: Sequence[Landed]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from airflow.sdk import DAG, Param
 
+from strandline import duration
 from strandline.manifest import TableCut, Work
 from strandline.retention import Retention
 from strandline.source import Source
@@ -89,8 +90,8 @@ def _lines(upkeep: Upkeep) -> Iterator[str]:
         yield f"forget updates before {upkeep.changes} that no version needs any more"
     if upkeep.vacuum:
         yield (
-            f"delete files of versions that are no longer current for {upkeep.keep_hours} hours "
-            "and not published"
+            "delete files of versions that are no longer current for "
+            f"{duration.shown(timedelta(hours=upkeep.keep_hours))} and not published"
         )
     if upkeep.optimize:
         yield "write many small files together into few"

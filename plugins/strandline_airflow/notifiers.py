@@ -58,14 +58,22 @@ class Message:
 
     @property
     def html(self) -> str:
-        """The text with its lines as paragraphs and its address as a link."""
-        lines = "".join(f"<p>{escape(line)}</p>" for line in self.text.splitlines() if line)
-        link = escape(self.url, quote=True)
-        return lines + (f'<p><a href="{link}">{link}</a></p>' if self.url else "")
+        """The text with its lines as paragraphs, and its own addresses as links."""
+        known = {self.url, *(alert.get("url") for alert in self.alerts)}
+        lines = self.text.splitlines()
+        if self.url not in lines:
+            lines.append(self.url)
+        written = (_link(line) if line in known else escape(line) for line in lines if line)
+        return "".join(f"<p>{line}</p>" for line in written)
 
     def context(self) -> dict[str, Any]:
         """What the templates of a notifier know."""
         return {"strandline": {**asdict(self), "html": self.html}}
+
+
+def _link(address: str) -> str:
+    escaped = escape(address, quote=True)
+    return f'<a href="{escaped}">{escaped}</a>'
 
 
 def address(place: str) -> str:

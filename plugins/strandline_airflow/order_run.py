@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from strandline.lake import SourceLake
 from strandline.source import Source
+from strandline_airflow import orders
 from strandline_airflow.manifests import Manifests
 from strandline_airflow.orders import Order
 from strandline_airflow.runs import write_manifest
@@ -20,7 +21,7 @@ def plan(source: Source, order: Order, run_after: datetime, *, dry: bool) -> str
     for line in order.lines:
         log.info("%s", line)
     if dry:
-        log.info("Dry run: nothing was changed. Trigger it without `dry_run` to do this.")
+        log.info(orders.DRY)
         return None
     planned_at = run_after.astimezone(UTC).isoformat(timespec="microseconds")
     manifest = Manifests(SourceLake(source.lake, source.name)).order(source, planned_at, order)

@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 _SCHEDULED = "scheduled"
 _AIRFLOWS = frozenset({"openlineage"})  # what TriggerDagRunOperator adds by itself
+DRY = "Dry run: nothing was changed. To do it, trigger this with `dry_run` unticked, or false."
 # Checked by the form itself: Airflow has nothing that checks `date-time`.
 _MOMENT = r"^(\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$"
 # Kafka's clock begins with the one, the nanoseconds of delta-rs's engine end after the other.

@@ -119,7 +119,7 @@ class Watcher:
         return alerts, self._keep(before, replace(before, state=state, outbox=waiting))
 
     def _deliver(self, after: Memory, specs: Iterable[NotifierSpec]) -> None:
-        left = tuple(_undelivered(after.outbox, specs))
+        left = _undelivered(after.outbox, specs)
         outbox = tuple(letter for letter, _ in left)
         self._keep(after, replace(after, outbox=outbox))
         if left:
@@ -230,21 +230,32 @@ def _not_too_old(letters: Iterable[Letter], instant: datetime) -> Iterator[Lette
 
 def _undelivered(
     letters: Iterable[Letter], specs: Iterable[NotifierSpec]
-) -> Iterator[tuple[Letter, StrandlineError]]:
-    """Delivers; gives those that could not be, with why."""
+) -> tuple[tuple[Letter, StrandlineError], ...]:
+    """Delivers; gives those that could not be, with why.
+
+    A notifier that has failed is not asked again, so that nobody waits for it longer than once. The
+    letter that it failed on comes last: it may be the only one that is not taken.
+    """
     known = {identity(spec): spec for spec in specs}
+    failed: dict[str, tuple[Letter, StrandlineError]] = {}
+    untried: list[tuple[Letter, StrandlineError]] = []
     for letter in letters:
         spec = known.get(letter.notifier)
         if spec is None:
             log.warning("Notifier %s is gone: %s", letter.notifier, letter.message.title)
-            continue
-        try:
-            send(spec, letter.message)
-        except StrandlineError as error:
-            yield letter, error
+        elif letter.notifier in failed:
+            untried.append((letter, failed[letter.notifier][1]))
+        else:
+            try:
+                send(spec, letter.message)
+            except StrandlineError as error:
+                failed[letter.notifier] = letter, error
+    return (*untried, *failed.values())
 
 
 def _log(source: str, standing: SourceStanding, alerts: Iterable[Alert]) -> None:
     log.info("Looked at %s: %d tables", source, len(standing.tables))
+    if standing.silent:
+        log.warning("%s: %s", source, standing.silent)
     for alert in alerts:
         log.warning("%s, %s", alert.title, alert.text)

@@ -59,6 +59,13 @@ SETTINGS = {
     "spark.databricks.delta.merge.materializeSource": "none",
 }
 
+# Loggers of Spark that have a line for each query and each table, of what is meant to be so: plans
+# are cut short (above), and each table has a scheduler pool that nobody has configured.
+_CHATTY = (
+    "org.apache.spark.sql.catalyst.util.StringUtils",
+    "org.apache.spark.scheduler.FairSchedulableBuilder",
+)
+
 
 def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
     """Applies the manifest; every table that could be applied is committed."""
@@ -84,8 +91,16 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
 def prepare(spark: SparkSession, lake: SourceLake) -> None:
     """What every run does first, whatever its work."""
     gateway.hasten(spark)
+    _hush(spark)
     configure(spark, SETTINGS)
     delta.create(spark, lake.quarantine, StructType.fromDDL(QUARANTINE), [], {})
+
+
+def _hush(spark: SparkSession) -> None:
+    """Keeps out of the driver's log what would bury the rest of it."""
+    log4j = spark._jvm.org.apache.logging.log4j  # noqa: SLF001
+    for name in _CHATTY:
+        log4j.core.config.Configurator.setLevel(name, log4j.Level.ERROR)
 
 
 def side_by_side(

@@ -44,7 +44,11 @@ def work_off(spark: SparkSession, manifest: Manifest, receipt: str) -> None:
     if files.exists(spark, receipt) and _is_over(spark, manifest):
         log.info("Run %d of %s is published already", manifest.number, manifest.source)
         return
-    files.write_text(spark, receipt, done(spark, manifest).to_json())
+    log.info("Run %d of %s: %s", manifest.number, manifest.source, manifest.work)
+    made = done(spark, manifest)
+    for table in (*made.tables, *made.stores):
+        log.info("%s: %s", table.table, table.told(manifest.work))
+    files.write_text(spark, receipt, made.to_json())
 
 
 def _is_over(spark: SparkSession, manifest: Manifest) -> bool:

@@ -168,7 +168,7 @@ def contrast(one, other):
     return (light + 0.05) / (dark + 0.05)
 
 
-@pytest.mark.parametrize("view", ["", "table?source=shop&table=orders", KEY])
+@pytest.mark.parametrize("view", ["", "source?source=shop", "table?source=shop&table=orders", KEY])
 def test_nothing_is_wider_than_a_small_window(visit, view):
     page = visit(viewport={"width": 420, "height": 800}).open(view)
     assert page.evaluate("document.documentElement.scrollWidth") <= 420

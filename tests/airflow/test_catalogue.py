@@ -4,9 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 from deltalake import write_deltalake
-from strandline_airflow import catalogue
+from strandline_airflow import catalogue, tables
 
 from strandline import source as source_file
+from strandline.lake import SourceLake
 from strandline.manifest import Work
 from strandline.segment import Gap
 
@@ -31,6 +32,16 @@ def test_what_is_landed_and_not_published_waits_since_it_landed(source, arrive, 
     arrive(ORDERS, 2)
     orders = stand(source)["orders"]
     assert (orders.landed, orders.since, orders.run) == (5, first, 0)
+
+
+def test_what_tidies_the_landing_table_has_landed_nothing(source, arrive, zone):
+    arrive(ORDERS, 3)
+    landed = catalogue.standing(source).landed_at
+    stored = tables.opened(SourceLake(source.lake, source.name).landing)
+    stored.delete('"offset" = 0')
+    stored.optimize.compact()
+    assert stored.history(1)[0]["operation"] != "WRITE"
+    assert zone.landed_at() == catalogue.standing(source).landed_at == landed
 
 
 def test_of_what_is_published_nothing_waits(source, arrive, publish):

@@ -178,6 +178,22 @@ def test_what_a_webhook_does_not_take_is_kept_for_it_alone(
     assert (len(mails), len(hook.posts)) == (1, 1)
 
 
+def test_a_webhook_that_takes_nothing_is_asked_once_a_look_and_by_another_letter_each_time(
+    watcher, hold, mails, hook
+):
+    watch = watcher(TO_HOOK + TO_MAIL)
+    hook.status = 500
+    for number in range(3):
+        hold(error=None if number % 2 else "column x: text is no int")
+        with pytest.raises(Transient):
+            watch.look(minutes(number))
+        assert (len(hook.headers), len(mails)) == (number + 1, number + 1)
+    hook.status = 200
+    watch.look(minutes(4))
+    begun, over = "Strandline: shop: orders: held", "Strandline: shop: orders: over: held"
+    assert sorted(post["title"] for post in hook.posts) == [begun, begun, over]
+
+
 def test_a_missing_connection_is_named_and_nothing_is_lost(watcher, hold, request):
     watch = watcher(TO_HOOK)
     hold()
@@ -418,6 +434,16 @@ def test_two_notifiers_of_one_class_are_told_apart_without_their_secrets():
     one, two = (identity(NotifierSpec(MAIL, {"to": to})) for to in ("secret-a", "secret-b"))
     assert one != two
     assert "secret" not in one
+
+
+def test_a_message_has_each_of_its_addresses_once_as_a_link():
+    one, two = "https://x/?table=a&b", "https://x/?table=c"
+    alerts = ({"url": one}, {"url": two})
+    html = Message("t", f"first\n{one}\nsecond\n{two}\nhttps://of/a/record", one, alerts).html
+    link = '<a href="https://x/?table=a&amp;b">https://x/?table=a&amp;b</a>'
+    assert html.startswith(f"<p>first</p><p>{link}</p><p>second</p>")
+    assert html.count("<a ") == 2
+    assert html.endswith("<p>https://of/a/record</p>")
 
 
 def test_a_message_cannot_become_markup():
