@@ -69,11 +69,11 @@ def _replace_heads(versions: DataFrame, path: str) -> None:
     """The same where every key has its old head among its versions, closed or as it was.
 
     So no head is taken away that is not written again: in one pass over the heads' keys, where a
-    merge looks for them and then joins them (`replaceOn`).
+    merge looks for them and then joins them (`replaceOn`). No column is called like the aliases.
     """
-    writer = versions.alias("s").write.format("delta").mode("overwrite")
-    same = f"t.{PARTITION} = true AND t._key = s._key"
-    writer.options(replaceOn=same, targetAlias="t").save(path)
+    writer = versions.alias("_new").write.format("delta").mode("overwrite")
+    same = f"_standing.{PARTITION} = true AND _standing._key = _new._key"
+    writer.options(replaceOn=same, targetAlias="_standing").save(path)
 
 
 def _values(columns: Sequence[str]) -> Mapping[str, str]:

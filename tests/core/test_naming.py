@@ -9,7 +9,8 @@ from strandline.errors import Terminal
 ENGINE = Path(__file__).parents[2] / "spark_apps/strandline_spark"
 STAGES = (
     "apply", "audit", "cells", "changes", "decode", "derive", "distinct", "fences", "fold", "heads",
-    "in_flight", "keys", "link", "meta", "moves", "repetition", "shift", "swap", "table", "verdict",
+    "in_flight", "keys", "link", "meta", "moves", "orderly", "repetition", "shift", "swap", "table",
+    "verdict",
 )  # fmt: skip
 
 
