@@ -112,9 +112,11 @@ def unsettled(rows: DataFrame, history: DataFrame, fences: DataFrame | None) -> 
     return flying.unionByName(cut.join(places, left, "left_anti").select("_key"))
 
 
-def begun(rows: DataFrame, moves: DataFrame | None, latest: Latest | None, *, shifts: bool) -> Keys:
+def begun(
+    rows: DataFrame, run: int, moves: DataFrame | None, latest: Latest | None, *, shifts: bool
+) -> Keys:
     """The keys of a table that has no history yet, and those at the other end of their moves."""
-    keys = orderly.by_key(rows, shifts=shifts)
+    keys = orderly.by_key(rows, run, shifts=shifts)
     beyond = _is_beyond(latest, F.col("first"))
     found = _told(keys, again=F.lit(False), orderly=F.col("shows") & beyond)
     if moves is not None:
@@ -124,9 +126,9 @@ def begun(rows: DataFrame, moves: DataFrame | None, latest: Latest | None, *, sh
     return Keys(found, **found.agg(*_sizes()).first().asDict())
 
 
-def touched(batch: DataFrame, standing: Standing) -> Touched:
-    """Every key that the batch touches, by its changes or by a truncate."""
-    rows, heads = _touched(batch, standing), standing.heads
+def touched(batch: DataFrame, run: int, standing: Standing) -> Touched:
+    """Every key that a run's batch touches, by its changes or by a truncate."""
+    rows, heads = _touched(batch, run, standing), standing.heads
     stands = F.col("_is_current").isNotNull() & ~F.col("_rederive")
     size = (
         rows.join(heads.select("_key", "_is_current"), "_key", "left")
@@ -172,8 +174,8 @@ def _added(one: Counts, other: Counts) -> Counts:
     )
 
 
-def _touched(batch: DataFrame, standing: Standing) -> DataFrame:
-    keys = orderly.by_key(batch, shifts=standing.shifts)
+def _touched(batch: DataFrame, run: int, standing: Standing) -> DataFrame:
+    keys = orderly.by_key(batch, run, shifts=standing.shifts)
     heads = standing.heads.select("_key", "_is_current", "_tx_id", F.col("_seq_seen").alias("seen"))
     joined = keys.join(heads, "_key", "left")
     if standing.deleted_keys is not None:

@@ -49,9 +49,10 @@ def latest(fences: DataFrame | None) -> Latest | None:
     return None if found["own"] else Latest(found["sweep"], found["truncate"])
 
 
-def by_key(batch: DataFrame, *, shifts: bool) -> DataFrame:
-    """Per key of a batch: `_orderly`, as far as its own records tell, and what others look at.
+def by_key(batch: DataFrame, run: int, *, shifts: bool) -> DataFrame:
+    """Per key of a run's batch: `_orderly`, as far as its own records tell, and what others ask.
 
+    What a replay takes along without a record (corrections) is of no run and in nobody's order.
     `first` and `oldest` are the least position and its major part, `changes` how many records are
     no tombstones, `partial` whether one leaves columns out; `moved` whether one moved the row,
     `dangling` whether a tombstone hangs in the air: one that no delete precedes in the batch may
@@ -76,6 +77,7 @@ def by_key(batch: DataFrame, *, shifts: bool) -> DataFrame:
         F.col("_high").isNull() | (placed > F.col("_high"))
     )
     plain = (F.col("_kind") == "row") & ~F.col("_in_flight") & F.col("_op").isin(*_ROW_OPS)
+    plain &= F.col("_run") == run
     in_order = F.coalesce((before.isNull() | here) & follows & plain, F.lit(False))
     dangling = tombstone & ~F.coalesce(here & before["ends"], F.lit(False))
     created, deleted = (

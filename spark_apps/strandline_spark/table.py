@@ -148,7 +148,7 @@ class TableRun(Part):
             with self._compiled(before):
                 standing = self.standing(known, batch.tally, swept=sweeps is not None)
             standing = replace(standing, latest=self._latest(known, context))
-            keys = heads.touched(known.new, standing)
+            keys = heads.touched(known.new, self.run, standing)
             derived = self._derived(known, keys, standing, context)
         try:
             if derived.regress is not None and self.cut.rules.hold_regress:
@@ -176,13 +176,13 @@ class TableRun(Part):
         receipt = replace(note.receipt, orphaned_moves=note.orphans)
         audit.conserved(receipt.counts, self.cut.topic)
         versions, new = audit.audited(derived.versions, self.cut.topic)
-        gone = Counts() if keys is None else keys.gone
+        gone, count = (Counts(), derived.keys) if keys is None else (keys.gone, keys.count)
         repeated = not receipt.counts.changes and new.rows == gone.history_rows
         if keys is not None and repeated and heads.same(versions, keys.old):
             receipt = replace(receipt, changed=False)
             versions, keys = versions.limit(0), keys.none()
             new, gone = audit.NOTHING, Counts()
-        elif derived.unseen and new.heads < (derived.keys if keys is None else keys.count):
+        elif derived.unseen is not None and new.heads < count:
             delta.append(derived.unseen, self.lake.deleted_keys(self.cut.table), self.run)
         old = Counts() if before is None else before.receipt.counts
         counts = replace(
@@ -356,7 +356,9 @@ class TableRun(Part):
         """The versions of a table that has none."""
         moves = known.moves is not None
         behind = self._latest(known, context)
-        keys = heads.begun(known.rows, known.moves, behind, shifts=self.connector.rules.shifts)
+        keys = heads.begun(
+            known.rows, self.run, known.moves, behind, shifts=self.connector.rules.shifts
+        )
         if not keys.orderly:
             return derive(known.rows, context, moves=moves)
         ordered = derive_orderly(keys.of(known.rows, orderly=True), context, keys, None)

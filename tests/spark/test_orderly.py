@@ -9,7 +9,8 @@ from strandline_spark.orderly import Latest
 
 COLUMNS = (
     "_key STRING, _op STRING, _seq STRING, _topic_id STRING, _partition INT, _offset BIGINT, "
-    "_kind STRING, _in_flight BOOLEAN, _identity BIGINT, _unset ARRAY<STRING>, _tx_id STRING"
+    "_kind STRING, _in_flight BOOLEAN, _identity BIGINT, _unset ARRAY<STRING>, _tx_id STRING, "
+    "_run INT"
 )
 
 
@@ -25,12 +26,13 @@ class Record:
     identity: int | None = None
     unset: tuple[str, ...] = ()
     tx: str | None = None
+    run: int = 1
 
     def row(self, key):
         seq = "" if self.op == "tombstone" else place(self.at, self.offset, self.partition)
         identity = self.at if self.identity is None else self.identity
         return (key, self.op, seq, self.topic_id, self.partition, self.offset, self.kind,
-                self.in_flight, identity, list(self.unset), self.tx)  # fmt: skip
+                self.in_flight, identity, list(self.unset), self.tx, self.run)  # fmt: skip
 
 
 def place(at, offset=0, partition=0):
@@ -58,7 +60,8 @@ NOT = {
     "two tombstones": (C, D, T, replace(T, offset=5)),
     "a row that moved": (C, replace(D, kind="move")),
     "open at the start": (replace(C, in_flight=True), U),
-    "a correction": (Record("absent", 3, 3),),
+    "a row that the source lacks": (Record("absent", 3, 3),),
+    "a correction that no record of the run says": (replace(Record("r", 3, 3), run=-1),),
     "taken over inside one transaction": (replace(C, tx="7"), replace(D, tx="7")),
 }
 
@@ -67,7 +70,7 @@ NOT = {
 def found(spark):
     records = {**ORDERLY, **NOT}
     rows = [each.row(key) for key, sent in records.items() for each in sent]
-    keys = orderly.by_key(spark.createDataFrame(rows, COLUMNS), shifts=True)
+    keys = orderly.by_key(spark.createDataFrame(rows, COLUMNS), 1, shifts=True)
     return {row["_key"]: row for row in keys.collect()}
 
 
@@ -88,7 +91,7 @@ def test_tombstones_are_no_changes(found):
 
 def begun(spark, latest, *keys):
     rows = [each.row(key) for key in keys for each in ORDERLY[key]]
-    return heads.begun(spark.createDataFrame(rows, COLUMNS), None, latest, shifts=True)
+    return heads.begun(spark.createDataFrame(rows, COLUMNS), 1, None, latest, shifts=True)
 
 
 @pytest.mark.parametrize(
