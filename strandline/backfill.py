@@ -48,5 +48,7 @@ def segments(
             found.append(Segment(mark.topic, topic_id, mark.partition, start, end))
     if not found:
         has = ", ".join(there[:8]) or "none of these topics"
-        raise SpecError(f"the cluster has nothing of what was asked for; it has {has}")
+        raise SpecError(
+            f"the cluster has nothing of what was asked for; it has {has}: ask for some of that"
+        )
     return tuple(found)
