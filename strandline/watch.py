@@ -56,6 +56,11 @@ class Condition:
         """What makes it the same condition at the next look."""
         return f"{self.kind}/{self.table}"
 
+    @property
+    def title(self) -> str:
+        """What is wrong, in few words."""
+        return _TITLES[self.kind]
+
 
 @dataclass(frozen=True, slots=True)
 class Alert:
@@ -70,7 +75,7 @@ class Alert:
         """What, where."""
         of = self.condition
         place = f"{self.source}: {of.table}" if of.table else self.source
-        return f"{place}: {'over: ' if self.ended else ''}{_TITLES[of.kind]}"
+        return f"{place}: {'over: ' if self.ended else ''}{of.title}"
 
     @property
     def text(self) -> str:

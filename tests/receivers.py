@@ -8,6 +8,12 @@ from email import message_from_bytes
 from email.policy import default
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+MAIL = "airflow.providers.smtp.notifications.smtp.SmtpNotifier"
+WEBHOOK = "strandline_airflow.notifiers.WebhookNotifier"
+# Sections of a source file, for the connections of the fixtures `mails` and `hook`.
+TO_MAIL = f'[[notifier]]\nclass = "{MAIL}"\narguments = {{ to = "ops@example.com" }}\n'
+TO_HOOK = f'[[notifier]]\nclass = "{WEBHOOK}"\narguments = {{ http_conn_id = "ops_hook" }}\n'
+
 
 @contextmanager
 def mail_server():
@@ -73,3 +79,9 @@ def _serving(server):
     finally:
         server.shutdown()
         thread.join()
+
+
+def connection(monkeypatch, name, **fields):
+    """An Airflow connection of this name to this machine."""
+    text = json.dumps({"host": "127.0.0.1", **fields})
+    monkeypatch.setenv(f"AIRFLOW_CONN_{name.upper()}", text)

@@ -43,6 +43,7 @@ from strandline_airflow.operators import home
 from strandline_airflow.pipeline import DEFAULT_ARGS, cron, pipeline, worked_off
 
 SOURCES_VARIABLE = "STRANDLINE_SOURCES"
+WATCH = "watch__freshness"
 
 _FINDINGS = "findings"
 _TRIGGERED = (
@@ -101,7 +102,7 @@ def source_dags(path: Path) -> tuple[DAG, ...]:
 def watch_dag(sources: Iterable[Source]) -> DAG:
     """`watch__freshness`: every few minutes a look at each source, told by its notifiers."""
     with DAG(
-        dag_id="watch__freshness",
+        dag_id=WATCH,
         schedule=cron("*/5 * * * *"),
         start_date=datetime(2024, 1, 1, tzinfo=UTC),
         catchup=False,

@@ -1,7 +1,8 @@
 """A run that takes too long is told while it does, not when it has ended.
 
-A deadline counts from the time for which a run was planned. Airflow's own reference from the time
-of queueing makes it impossible to clear such a run (HTTP 500, apache/airflow#70368).
+A deadline counts from the time for which a run was planned, or from when Airflow made it where that
+was later: the first run of a DAG that was paused has not taken long. Airflow's own reference from
+the time of queueing makes it impossible to clear such a run (HTTP 500, apache/airflow#70368).
 """
 
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ from strandline.source import Source
 
 @deadline_reference(DeadlineReference.TYPES.DAGRUN_QUEUED)
 class RunAfter(BaseDeadlineReference):
-    """The time for which a run was planned, however it came to be."""
+    """The time from which a run could be on its way, however it came to be."""
 
     required_kwargs: ClassVar[set[str]] = {"dag_id", "run_id"}
 
@@ -28,9 +29,12 @@ class RunAfter(BaseDeadlineReference):
         from airflow.models.dagrun import DagRun  # noqa: PLC0415
         from sqlalchemy import select  # noqa: PLC0415
 
-        query = select(DagRun.run_after).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id)
-        found: datetime | None = session.scalar(query)
-        return found
+        times = select(DagRun.run_after, DagRun.created_at)
+        found = session.execute(
+            times.where(DagRun.dag_id == dag_id, DagRun.run_id == run_id)
+        ).first()
+        # Runs of older Airflows have no time at which they were made.
+        return max((time for time in found or () if time is not None), default=None)
 
 
 def of(source: Source, path: Path, dag_id: str) -> DeadlineAlert:

@@ -35,8 +35,8 @@ from strandline.reconciliation import TOPIC
 from strandline.source import Source
 from strandline.standing import SourceStanding, TableStanding
 from strandline.timeline import Opened
-from strandline_airflow import catalogue, chart, findings, trigger
-from strandline_airflow.dag import folder_of_sources
+from strandline_airflow import catalogue, chart, findings, trigger, watching
+from strandline_airflow.dag import WATCH, folder_of_sources
 from strandline_airflow.permission import permitted
 
 log = logging.getLogger(__name__)
@@ -126,7 +126,8 @@ def overview(user: GetUserDep) -> Response:
     own, refused = _sources(user)
     now = _now()
     chapters = [_chapter(source, now) for source in own.values()]
-    return _shown("overview", chapters=chapters, refused=refused.values(), now=now)
+    paused = _paused([WATCH])
+    return _shown("overview", chapters=chapters, refused=refused.values(), paused=paused, now=now)
 
 
 @app.get("/source")
@@ -243,16 +244,19 @@ def _chapter(source: Source, now: datetime, *, ask_kafka: bool = False) -> dict[
     """What is shown of a source; where its lake cannot be read, why."""
     dags = [f"{what}__{source.name}" for what in ("land", "compact")]
     try:
-        standing, error = _standing(source, ask_kafka=ask_kafka), ""
+        standing, told = _standing(source, ask_kafka=ask_kafka), watching.of_source(source)
+        error = ""
     except StrandlineError as unreadable:
         log.warning("%s: %s", source.name, unreadable)
-        standing, error = SourceStanding(source.name, source.default_tolerance, ()), str(unreadable)
+        standing, told = SourceStanding(source.name, source.default_tolerance, ()), ()
+        error = str(unreadable)
     tables = sorted(standing.tables, key=lambda each: (not each.troubled(now), each.table))
     return {
         "source": source,
         "standing": standing,
         "tables": tables,
         "error": error,
+        "told": told,
         "day": chart.day_of_source(standing.runs, now),
         "paused": _paused(dags),
         "dag_runs": _dag_runs(dags),

@@ -17,12 +17,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pyarrow as pa
+from deltalake import DeltaTable
 
 from strandline.errors import StrandlineError, Terminal, Transient
 from strandline.lake import SourceLake
 from strandline.source import NotifierSpec, Source
 from strandline.standing import SourceStanding
-from strandline.watch import Alert, State, look
+from strandline.watch import Alert, Condition, State, look
 from strandline_airflow import catalogue
 from strandline_airflow.ledger import Claim, Ledger, Superseded
 from strandline_airflow.notifiers import (
@@ -74,15 +75,27 @@ class Memory:
     outbox: tuple[Letter, ...] = ()
 
 
+def _ledger(source: Source) -> Ledger:
+    uri = SourceLake(source.lake, source.name).watch
+    return Ledger(uri, WATCH, configuration=(("delta.checkpointInterval", "50"),))
+
+
+def _recalled(ledger: Ledger, table: DeltaTable) -> Memory:
+    """What the last look left in this version of the table."""
+    number = table.transaction_version(_ID)
+    if number is None:
+        return Memory(0, State())
+    (row,) = ledger.rows(table, number=number)
+    letters = tuple(map(Letter.from_fields, json.loads(row["outbox"])))
+    return Memory(number, State.from_json(row["state"]), letters)
+
+
 class Watcher:
     """Looks at one source."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        lake = SourceLake(source.lake, source.name)
-        self._ledger = Ledger(
-            lake.watch, WATCH, configuration=(("delta.checkpointInterval", "50"),)
-        )
+        self._ledger = _ledger(source)
 
     def look(
         self, instant: datetime, *, failed_before: bool = False, last_try: bool = True
@@ -111,7 +124,7 @@ class Watcher:
     ) -> tuple[tuple[Alert, ...], Memory]:
         """What is new, and the memory that has it."""
         standing = catalogue.standing(self._source, ask_kafka=True)
-        before = self._remembered()
+        before = _recalled(self._ledger, self._ledger.ensure())
         alerts, state = look(before.state, standing, instant)
         _log(self._source.name, standing, alerts)
         letters = _letters(self._source, alerts, specs, instant)
@@ -126,15 +139,6 @@ class Watcher:
             terminal = all(isinstance(error, Terminal) for _, error in left)
             why = "; ".join(sorted({str(error) for _, error in left}))
             raise (Terminal if terminal else Transient)(f"not everybody was told: {why}")
-
-    def _remembered(self) -> Memory:
-        table = self._ledger.ensure()
-        number = table.transaction_version(_ID)
-        if number is None:
-            return Memory(0, State())
-        (row,) = self._ledger.rows(table, number=number)
-        letters = tuple(map(Letter.from_fields, json.loads(row["outbox"])))
-        return Memory(number, State.from_json(row["state"]), letters)
 
     def _keep(self, before: Memory, after: Memory) -> Memory:
         """Commits what is new; `Superseded` where somebody else has looked in between."""
@@ -152,6 +156,13 @@ class Watcher:
         if kept.number % _TIDY == 0:
             self._ledger.tidy(table)
         return kept
+
+
+def of_source(source: Source) -> tuple[Condition, ...]:
+    """What the last look found wrong with a source as a whole, as it was told; no look is made."""
+    table = _ledger(source).open()
+    told = () if table is None else _recalled(_ledger(source), table).state.told.values()
+    return tuple(condition for condition in told if not condition.table)
 
 
 def page_of(source: str, table: str = "") -> str:

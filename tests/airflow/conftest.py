@@ -7,6 +7,7 @@ import airflow_stage
 import page_stage
 import pyarrow as pa
 import pytest
+import receivers
 from deltalake import write_deltalake
 from strandline_airflow.kafka import KafkaSegments
 from strandline_airflow.landing import LandingZone
@@ -46,6 +47,21 @@ def connected(broker, monkeypatch):
     connection = airflow_stage.kafka_connection(broker.bootstrap)
     monkeypatch.setenv("AIRFLOW_CONN_KAFKA_SHOP", connection)
     return broker
+
+
+@pytest.fixture
+def mails(monkeypatch):
+    with receivers.mail_server() as (port, mails):
+        extra = {"disable_tls": True, "disable_ssl": True, "from_email": "strandline@example.com"}
+        receivers.connection(monkeypatch, "smtp_default", conn_type="smtp", port=port, extra=extra)
+        yield mails
+
+
+@pytest.fixture
+def hook(monkeypatch):
+    with receivers.web_server() as (port, hook):
+        receivers.connection(monkeypatch, "ops_hook", conn_type="http", schema="http", port=port)
+        yield hook
 
 
 @pytest.fixture

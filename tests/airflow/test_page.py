@@ -1,17 +1,23 @@
 """The page, as Airflow's own API server serves it to users that it has logged in."""
 
+from datetime import timedelta
 from html.parser import HTMLParser
 from types import SimpleNamespace
 from urllib.parse import quote
 
+import airflow_stage
 import pyarrow as pa
 import pytest
+from airflow.dag_processing.bundles.manager import DagBundlesManager
+from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
+from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
 from airflow.utils.session import create_session
 from deltalake import write_deltalake
 from page_stage import EVIL, HISTORY, NOON, ORDERS, client, version
 from sqlalchemy import select
 from strandline_airflow import page, permission
+from strandline_airflow.watching import Watcher
 
 from strandline.manifest import Work
 from strandline.receipt import Counts
@@ -209,6 +215,35 @@ def test_a_broker_that_does_not_answer_keeps_nobody_waiting(see, monkeypatch):
     found = see("table", source="shop", table="orders")
     assert "Kafka did not answer within 0 s" in found.text
     assert "not known" in found.text
+
+
+@pytest.mark.usefixtures("source")
+def test_dags_that_are_paused_are_named(see):
+    DagBundlesManager().sync_bundles_to_db()
+    sync_bag_to_db(DagBag(airflow_stage.PROJECT / "dags"), "dags-folder", None)
+    with create_session() as session:
+        for name in ("watch__freshness", "land__shop"):
+            session.get(DagModel, name).is_paused = True
+        session.get(DagModel, "compact__shop").is_paused = False
+    text = see("").text
+    assert "DAG watch__freshness is paused" in text
+    assert "DAG land__shop is paused" in text
+    assert "compact__shop is paused" not in text
+
+
+@pytest.mark.usefixtures("published")
+def test_what_the_watch_told_of_a_source_is_shown_until_it_is_over(see, source, monkeypatch):
+    watch = Watcher(source)
+    told = "not over: Kafka does not answer, since 2026-11-20 12:00:00 UTC"
+    with monkeypatch.context() as without_kafka:
+        without_kafka.delenv("AIRFLOW_CONN_KAFKA_SHOP")
+        watch.look(NOON)
+        assert told not in see("").text
+        watch.look(NOON + timedelta(hours=3))
+        assert told in see("").text
+        assert told in see("source", source="shop").text
+    watch.look(NOON + timedelta(hours=4))
+    assert told not in see("").text
 
 
 @pytest.mark.usefixtures("published")

@@ -5,18 +5,11 @@ import json
 import traceback
 from datetime import UTC, datetime, timedelta
 
-import airflow_stage
 import pytest
 import receivers
-from airflow.api.common.trigger_dag import trigger_dag
-from airflow.dag_processing.bundles.manager import DagBundlesManager
-from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
-from airflow.models.deadline import Deadline
 from airflow.sdk import BaseNotifier
-from airflow.triggers.callback import CallbackTrigger
-from airflow.utils.session import create_session
-from airflow.utils.types import DagRunTriggeredByType
-from strandline_airflow import deadlines, notifiers, watching
+from receivers import MAIL, TO_HOOK, TO_MAIL, WEBHOOK, connection
+from strandline_airflow import notifiers, watching
 from strandline_airflow.dag import watch_dag
 from strandline_airflow.ledger import Superseded
 from strandline_airflow.notifiers import Message, identity, send
@@ -29,30 +22,6 @@ from strandline.source import NotifierSpec
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ORDERS = "shop.orders"
-MAIL = "airflow.providers.smtp.notifications.smtp.SmtpNotifier"
-WEBHOOK = "strandline_airflow.notifiers.WebhookNotifier"
-TO_MAIL = f'[[notifier]]\nclass = "{MAIL}"\narguments = {{ to = "ops@example.com" }}\n'
-TO_HOOK = f'[[notifier]]\nclass = "{WEBHOOK}"\narguments = {{ http_conn_id = "ops_hook" }}\n'
-
-
-@pytest.fixture
-def mails(monkeypatch):
-    with receivers.mail_server() as (port, mails):
-        extra = {"disable_tls": True, "disable_ssl": True, "from_email": "strandline@example.com"}
-        _connect(monkeypatch, "smtp_default", conn_type="smtp", port=port, extra=extra)
-        yield mails
-
-
-@pytest.fixture
-def hook(monkeypatch):
-    with receivers.web_server() as (port, hook):
-        _connect(monkeypatch, "ops_hook", conn_type="http", schema="http", port=port)
-        yield hook
-
-
-def _connect(monkeypatch, name, **fields):
-    text = json.dumps({"host": "127.0.0.1", **fields})
-    monkeypatch.setenv(f"AIRFLOW_CONN_{name.upper()}", text)
 
 
 @pytest.fixture(autouse=True)
@@ -415,7 +384,7 @@ def test_no_text_of_a_notifiers_error_gets_out(monkeypatch, caplog, when, sendin
 def test_the_header_that_a_webhook_refuses_is_not_told(monkeypatch):
     with receivers.web_server() as (port, _):
         fields = {"schema": "http", "port": port, "password": "sec\nret"}
-        _connect(monkeypatch, "ops_hook", conn_type="http", **fields)
+        connection(monkeypatch, "ops_hook", conn_type="http", **fields)
         with pytest.raises(Transient) as failed:
             send(NotifierSpec(WEBHOOK, {"http_conn_id": "ops_hook"}), Message("t", "x", ""))
     assert "sec" not in "".join(traceback.format_exception(failed.value))
@@ -450,66 +419,3 @@ def test_a_message_cannot_become_markup():
     html = Message("t", "<script>\nsecond", 'https://x/?a="b"').html
     assert html.startswith("<p>&lt;script&gt;</p><p>second</p>")
     assert '"b"' not in html
-
-
-# ---------------------------------------------------- deadlines
-
-
-@pytest.mark.usefixtures("mails")
-def test_a_run_that_is_late_is_told_by_the_triggerer(source_path, hook, monkeypatch):
-    monkeypatch.delenv("AIRFLOW_CONN_KAFKA_SHOP", raising=False)
-    late = source_path.with_name("late.toml")
-    late.write_text(f'freshness = "10m"\n{source_path.read_text()}{TO_HOOK}')
-    DagBundlesManager().sync_bundles_to_db()
-    sync_bag_to_db(DagBag(airflow_stage.PROJECT / "dags"), "dags-folder", None)
-    with create_session() as session:
-        run = trigger_dag("land__late", triggered_by=DagRunTriggeredByType.TEST, session=session)
-        session.flush()
-        (deadline,) = session.query(Deadline).filter_by(dagrun_id=run.id)
-        assert deadline.deadline_time == run.run_after + timedelta(minutes=10)
-        deadline.handle_miss(session)
-        called, run_id = deadline.callback.data, run.run_id
-    asyncio.run(_triggered(called))
-    (post,) = hook.posts
-    assert post["title"] == "Strandline: late: land__late takes too long"
-    assert f"Run {run_id} has not ended within the 10m" in post["text"]
-
-
-@pytest.fixture
-def late(source_path):
-    """Misses the deadline of `land__shop`, whose source has these notifiers."""
-
-    def late(sections=""):
-        source_path.write_text(source_path.read_text() + sections)
-        asyncio.run(deadlines.missed(str(source_path), "land__shop"))
-
-    return late
-
-
-def test_a_run_that_has_failed_is_not_said_to_take_too_long(source_path, hook):
-    source_path.write_text(source_path.read_text() + TO_HOOK)
-    run = {"dag_run_id": "r", "state": "failed"}
-    asyncio.run(deadlines.missed(str(source_path), "land__shop", {"dag_run": run}))
-    (post,) = hook.posts
-    assert post["title"] == "Strandline: shop: land__shop has failed"
-    assert "Run r has not succeeded within the 2h" in post["text"]
-    assert "The log of the task that failed says why" in post["text"]
-
-
-def test_a_notifier_that_fails_keeps_no_other_from_telling_a_late_run(late, mails, caplog):
-    with pytest.raises(Transient, match="no Airflow connection 'ops_hook'"):
-        late(TO_HOOK + TO_MAIL)
-    assert [mail["subject"] for mail in mails] == ["Strandline: shop: land__shop takes too long"]
-    assert "Not told: Strandline: shop: land__shop takes too long: there is no" in caplog.text
-
-
-def test_a_late_run_that_nobody_is_named_for_is_in_the_log(late, caplog):
-    late()
-    assert "Strandline: shop: land__shop takes too long" in caplog.text
-    assert "within the 2h" in caplog.text
-
-
-async def _triggered(callback):
-    trigger = CallbackTrigger(callback["path"], callback["kwargs"])
-    states = [event.payload["state"] async for event in trigger.run()]
-    assert states[-1] == "success"
