@@ -34,6 +34,8 @@ _CONF = {
     # The classes that Spark generates for one large table are some hundreds, and it remembers the
     # last hundred: each would be compiled, and warm up, once more for the next table.
     "spark.sql.codegen.cache.maxEntries": "2000",
+    # Java never compiles a method that is longer than this, and Spark would have it interpreted.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
     # Noting the Python line of every expression, for errors, is more work than the expression.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.driver.memory": "2g",

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from strandline import connect, flattened
 from strandline.change import Op
+from strandline_spark.shallow import once
 from strandline_spark.values import STRICT
 
 # What Connect calls a schema begins with its type; a column of that name may be an object, too.
@@ -226,14 +227,19 @@ def row_document() -> Column:
     """The row of a parsed record whose value has no schema, as JSON text."""
     payload = F.col("value_payload")
     row = F.when(F.col("marked"), payload).otherwise(F.get_json_object(payload, "$.after"))
-    return F.when(F.col("value_schema").isNull() & row.rlike(_OBJECT), row)
+    return F.when(F.col("value_schema").isNull(), _object(row))
 
 
 def deleted_document() -> Column:
     """The same of a row that a parsed record deletes; a cell may be wrapped in one of the two."""
     row = F.get_json_object(F.col("value_payload"), "$.before")
     bare = F.col("value_schema").isNull() & ~F.col("marked")
-    return F.when(bare & row_document().isNull() & row.rlike(_OBJECT), row)
+    return F.when(bare & row_document().isNull(), _object(row))
+
+
+def _object(text: Column) -> Column:
+    """A text that may be an object; NULL for any other. It is read from a document only once."""
+    return once(text, lambda found: F.when(found.rlike(_OBJECT), found))
 
 
 def carries_row(accepts: Sequence[str], *, keyed: bool) -> Column:
@@ -298,7 +304,8 @@ def _schema_id(value_schema: Column, key_schema: Column, marked: Column) -> Colu
 def _is_marked(payload: Column, schema: Column) -> Column:
     """Whether a record bears the metadata of a flattened row; NULL where its schema says it."""
     named = "|".join(mark.removeprefix(flattened.PREFIX) for mark in flattened.MARKS)
-    named_so = payload.contains(f'"{flattened.PREFIX}')  # soon told, and mostly not so
+    # Soon told, and mostly not so. With the quote before it each quote would be looked at.
+    named_so = payload.contains(flattened.PREFIX)
     suspect = named_so & payload.rlike(rf'"{flattened.PREFIX}({named})"\s*:')
     marked = F.coalesce(F.when(suspect, ~_is_envelope(payload)), F.lit(False))
     return F.when(schema.isNull(), marked)

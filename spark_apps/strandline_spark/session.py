@@ -23,6 +23,8 @@ LOCAL = {
     # The classes that Spark generates for one large table are some hundreds, and it remembers the
     # last hundred: each would be compiled, and warm up, once more for the next table or run.
     "spark.sql.codegen.cache.maxEntries": "2000",
+    # Java never compiles a method that is longer than this, and Spark would have it interpreted.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
     # Noting the Python line of every expression, for errors, is more work than the expression.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
