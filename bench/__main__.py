@@ -25,6 +25,10 @@ SMALL = Sizes(
     table_keys=100,
     table_batch=50,
     landed=20_000,
+    hot=20_000,
+    transaction=20_000,
+    large=10,
+    letters=1_000_000,
 )
 FOLDER = Path(".strandline/bench")
 _KNOWN = tuple(dict.fromkeys([*CONTENDERS, *landing.WAYS]))

@@ -44,6 +44,9 @@ def values(changes: Stream) -> dict[str, pa.Array]:
     note = pc.binary_join_element_wise(
         _word(mixed), _word(mixed // 7), text(mixed), _word(mixed // 49), text(number), " "
     )
+    if changes.letters.any():
+        more = pc.binary_repeat(_word(mixed), pa.array(changes.letters // len(_WORDS[0])))
+        note = pc.binary_join_element_wise(note, more, " ")
     return {
         KEY: pa.array(key),
         "name": pc.binary_join_element_wise("customer", text(key), " "),

@@ -38,6 +38,7 @@ STATISTICS = {"delta.dataSkippingStatsColumns": "topic,topic_id,partition,offset
 
 ROW_GROUP = 10_000
 _SLICE = 200_000  # records that are text at one time
+_SEGMENT = 64 << 20  # letters of long notes that are one file, as landing has it by default
 _DAY = date(2026, 11, 20)
 _KAFKA_DELAY_US = 500_000
 
@@ -103,18 +104,23 @@ def land(path: Path, tables: Sequence[tuple[str, Stream, Arrival]], shape: Shape
     )
     versions = []
     for batch, size in enumerate(shape.sizes):
-        reader = pa.RecordBatchReader.from_batches(LANDING, slices(tables, shape, batch))
-        if size:
-            write_deltalake(
-                path.as_posix(),
-                reader,
-                mode="append",
-                writer_properties=WriterProperties(
-                    compression="ZSTD", max_row_group_size=ROW_GROUP
-                ),
-            )
+        every = slices(tables, shape, batch)
+        if shape.letters:
+            for each in every:
+                _write(path, iter([each]))
+        elif size:
+            _write(path, every)
         versions.append(DeltaTable(path.as_posix()).version())
     return versions
+
+
+def _write(path: Path, batches: Iterator[pa.RecordBatch]) -> None:
+    write_deltalake(
+        path.as_posix(),
+        pa.RecordBatchReader.from_batches(LANDING, batches),
+        mode="append",
+        writer_properties=WriterProperties(compression="ZSTD", max_row_group_size=ROW_GROUP),
+    )
 
 
 def slices(
@@ -123,8 +129,9 @@ def slices(
     """The records of a batch, some at a time."""
     for table, changes, arrived in tables:
         places = np.flatnonzero(arrived.batch == batch)
-        for start in range(0, len(places), _SLICE):
-            yield _records(table, changes, arrived, places[start : start + _SLICE], shape)
+        size = max(_SEGMENT // shape.letters, 1) if shape.letters else _SLICE
+        for start in range(0, len(places), size):
+            yield _records(table, changes, arrived, places[start : start + size], shape)
 
 
 def _records(

@@ -18,7 +18,6 @@ NOBODY = -1  # no key: of a truncate, or of a change that moves nowhere
 
 _START_US = 1_790_000_000_000_000  # 2026-09-21, the first transaction's commit
 _TRANSACTION_US = 5_000
-_CHANGES_A_TRANSACTION = 5
 _LSN_BYTES = 128  # of log a change
 
 
@@ -44,7 +43,8 @@ class Shape:
 
     `base` changes make the history that is there before the first batch; keys are drawn evenly
     from `keys`. `deletes` and `moves` are shares of all changes. `schemas`: whether the JSON embeds
-    them. `tables` of this shape lie side by side.
+    them. `tables` of this shape lie side by side. A transaction has `transaction` changes on
+    average, and a note so many `letters` besides its words.
     """
 
     keys: int
@@ -56,6 +56,8 @@ class Shape:
     partitions: int = 4
     tables: int = 1
     seed: int = 1
+    transaction: int = 5
+    letters: int = 0
 
     @property
     def sizes(self) -> list[int]:
@@ -69,7 +71,7 @@ class Stream:
 
     `before` is the log position at which the transaction before ended, `at` the change's own; both
     halves of a key move have one. `moved_to` and `moved_from` are keys or `NOBODY`. `number` is
-    the change's place in the log, from which its values follow.
+    the change's place in the log, from which its values follow; `letters` make its note long.
     """
 
     key: NDArray[np.int64]
@@ -82,6 +84,7 @@ class Stream:
     before: NDArray[np.int64]
     at: NDArray[np.int64]
     micros: NDArray[np.int64]
+    letters: NDArray[np.int32]
 
     def __len__(self) -> int:
         return len(self.key)
@@ -105,7 +108,7 @@ def stream(shape: Shape, table: int = 0) -> Stream:
     key[truncates] = NOBODY
     op, moves = _ops(chance, key, truncates, shape)
     batch = _late(chance, batch, (op != TRUNCATE) & ~moves, shape)
-    transaction = np.cumsum(chance.random(count) < 1 / _CHANGES_A_TRANSACTION)
+    transaction = np.cumsum(chance.random(count) < 1 / shape.transaction)
     at = (number + 1_000_000) * _LSN_BYTES
     # Where a transaction ended is where the next one's first change stands, less half a change.
     first = np.searchsorted(transaction, transaction)
@@ -120,6 +123,7 @@ def stream(shape: Shape, table: int = 0) -> Stream:
         before=at[first] - _LSN_BYTES // 2,
         at=at,
         micros=_START_US + transaction * _TRANSACTION_US,
+        letters=np.full(count, shape.letters, dtype=np.int32),
     )
     return _with_arrivals(changes, moves)
 

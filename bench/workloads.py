@@ -22,6 +22,10 @@ class Sizes:
     table_keys: int = 500
     table_batch: int = 200
     landed: int = 200_000
+    hot: int = 5_000_000
+    transaction: int = 1_000_000
+    large: int = 100
+    letters: int = 10_000_000
     schemas: bool = False
 
 
@@ -44,7 +48,7 @@ class Workload:
 
 def workloads(sizes: Sizes) -> dict[str, Workload]:
     """All workloads by name."""
-    made = (_bulk, _increment, _late, _truncate, _fifty, _landing)
+    made = (_bulk, _increment, _late, _truncate, _fifty, _landing, _extremes)
     every = [make(sizes) for make in made]
     return {workload.name: workload for workload in every}
 
@@ -149,6 +153,32 @@ def _fifty(sizes: Sizes) -> Workload:
         ("strandline", "merge"),
         ((1, 2),),
         {"cold": ((0, 1),), "warm": ((0, 2),)},
+    )
+
+
+def _extremes(sizes: Sizes) -> Workload:
+    """What grows without bound elsewhere: here the peak of memory is what counts."""
+    hot = Shape(keys=1, batches=(Batch(sizes.hot),), schemas=sizes.schemas)
+    one = Shape(
+        keys=sizes.transaction,
+        batches=(Batch(sizes.transaction),),
+        transaction=100 * sizes.transaction,
+        schemas=sizes.schemas,
+    )
+    large = Shape(
+        keys=sizes.large,
+        batches=(Batch(sizes.large),),
+        letters=sizes.letters,
+        schemas=sizes.schemas,
+    )
+    return Workload(
+        "extremes",
+        f"{sizes.hot:,} changes of one key, {sizes.transaction:,} in one transaction, "
+        f"{sizes.large} with {sizes.letters:,} letters; see the peak of memory",
+        {"one key": hot, "one transaction": one, "large values": large},
+        ("strandline",),
+        ((1,),),
+        {"cold": ((0, 1),)},
     )
 
 

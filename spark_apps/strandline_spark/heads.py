@@ -189,7 +189,7 @@ def _touched(batch: DataFrame, run: int, standing: Standing) -> DataFrame:
         # One that takes the key over: which row it then deletes may be one that stands.
         again |= F.coalesce(F.array_contains("tx_ids", F.col("_tx_id")), F.lit(False))
         overtaken = F.arrays_overlap("created", "deleted") & F.col("_is_current")
-        again |= F.coalesce(overtaken, F.lit(False))
+        again |= F.coalesce(overtaken, F.lit(False)) | F.col("busy")
     has_row = F.col("shows") | F.col("_is_current").isNotNull()
     beyond = _is_beyond(standing.latest, F.coalesce("seen", "first"))
     found = _told(joined, again=again, orderly=has_row & beyond)

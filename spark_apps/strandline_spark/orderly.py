@@ -17,6 +17,7 @@ from strandline_spark.windows import hashed, of_key
 
 _IMAGES = [op.value for op in IMAGES]
 _ROW_OPS = (*_IMAGES, Op.DELETE.value, Op.TOMBSTONE.value)
+_MOST = 10_000  # records of a key that are held in memory to be compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,8 @@ def by_key(batch: DataFrame, run: int, *, shifts: bool) -> DataFrame:
     no tombstones, `partial` whether one leaves columns out; `moved` whether one moved the row,
     `dangling` whether a tombstone hangs in the air: one that no delete precedes in the batch may
     belong to a delete before it, and may have come before, with a record of an earlier run beside
-    it. With `shifts` the transactions: `tx_ids`, and of creates and deletes.
+    it. With `shifts` the transactions: `tx_ids`, and of creates and deletes. A `busy` key has more
+    records than were looked at for what is told of transactions: it is not orderly.
     """
     tombstone = F.col("_op") == Op.TOMBSTONE.value
     arrival = of_key().orderBy("_topic_id", "_partition", "_offset")
@@ -66,6 +68,7 @@ def by_key(batch: DataFrame, run: int, *, shifts: bool) -> DataFrame:
     every = hashed(batch).withColumns(
         {
             "_before": F.lag(told).over(arrival),
+            "_number": F.row_number().over(arrival),
             "_high": F.max(placed).over(arrival.rowsBetween(Window.unboundedPreceding, -1)),
         }
     )
@@ -80,11 +83,12 @@ def by_key(batch: DataFrame, run: int, *, shifts: bool) -> DataFrame:
     plain &= F.col("_run") == run
     in_order = F.coalesce((before.isNull() | here) & follows & plain, F.lit(False))
     dangling = tombstone & ~F.coalesce(here & before["ends"], F.lit(False))
+    some = F.col("_number") <= _MOST
     created, deleted = (
-        F.when(F.col("_op") == op.value, F.col("_tx_id")) for op in (Op.CREATE, Op.DELETE)
+        F.when(some & (F.col("_op") == op.value), F.col("_tx_id")) for op in (Op.CREATE, Op.DELETE)
     )
     shifting = {
-        "tx_ids": F.collect_set("_tx_id"),
+        "tx_ids": F.collect_set(F.when(some, F.col("_tx_id"))),
         "created": F.collect_set(created),
         "deleted": F.collect_set(deleted),
     }
@@ -96,10 +100,11 @@ def by_key(batch: DataFrame, run: int, *, shifts: bool) -> DataFrame:
         F.max(F.coalesce(F.size("_unset") > 0, F.lit(False))).alias("partial"),
         F.min(in_order).alias("in_order"),
         F.max(F.col("_op").isin(*_IMAGES)).alias("shows"),
-        F.size(F.collect_set(F.when(~tombstone, F.col("_identity")))).alias("identities"),
+        F.size(F.collect_set(F.when(some & ~tombstone, F.col("_identity")))).alias("identities"),
+        (F.max("_number") > _MOST).alias("busy"),
         *(found.alias(name) for name, found in shifting.items() if shifts),
     )
-    once = F.col("in_order") & (F.col("identities") == F.col("changes"))
+    once = F.col("in_order") & (F.col("identities") == F.col("changes")) & ~F.col("busy")
     if shifts:
         once &= ~F.arrays_overlap("created", "deleted")
     return keys.withColumns({"oldest": major(F.col("first")), "_orderly": once}).drop(

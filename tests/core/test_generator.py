@@ -45,6 +45,18 @@ def landed_records(folder, of):
     ]
 
 
+@pytest.mark.parametrize("extreme", [{"letters": 5_000}, {"transaction": 10_000}, {"keys": 1}])
+def test_the_interpreter_gives_the_expected_history_of_extremes(tmp_path, extreme):
+    of = shape(**extreme)
+    changes, records = landed_records(tmp_path / "landing", of)
+    outcome = interpret(records, CONNECTORS["postgresql"], EPOCH, lambda _: RULES)
+    found = [told(version) for version in outcome.tables[0].versions]
+    expected = reference.history(changes, len(BATCHES)).table().to_pylist()
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
+    longest = max(len(record.value or b"") for record in records)
+    assert (longest > 5_000) == ("letters" in extreme)
+
+
 @pytest.mark.parametrize("schemas", [False, True])
 @pytest.mark.parametrize("seed", range(5))
 def test_the_interpreter_gives_the_expected_history(tmp_path, schemas, seed):

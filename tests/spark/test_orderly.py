@@ -89,6 +89,12 @@ def test_tombstones_are_no_changes(found):
     assert (found[key]["changes"], found[key]["first"]) == (3, place(1, 1))
 
 
+def test_a_key_of_too_many_records_to_compare_is_not_orderly(spark, monkeypatch):
+    monkeypatch.setattr(orderly, "_MOST", 1)
+    keys = begun(spark, Latest(), "one record", "a snapshot's read and a change of it")
+    assert (keys.count, keys.orderly) == (2, 1)
+
+
 def begun(spark, latest, *keys):
     rows = [each.row(key) for key in keys for each in ORDERLY[key]]
     return heads.begun(spark.createDataFrame(rows, COLUMNS), 1, None, latest, shifts=True)
