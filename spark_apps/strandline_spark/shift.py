@@ -2,16 +2,17 @@
 
 Only keys of which a delete follows a create inside one transaction can have been taken over before
 their row left: their changes are walked through in order, in one aggregate expression. They are
-there whole, or begin with one after which no row stands.
+there whole, or begin with one after which no row stands. A walk holds its steps in memory, so that
+it leaves out the transactions that put nothing elsewhere, and ends where what stands is plain.
 """
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from strandline.change import IMAGES, Op
 from strandline_spark.distinct import END_OPS
-from strandline_spark.image import IMAGE, place_of
-from strandline_spark.link import by_key, earlier
+from strandline_spark.image import IMAGE, nothing, place_of
+from strandline_spark.link import by_key, earlier, so_far
 from strandline_spark.memory import kept
 
 _IMAGES = [op.value for op in IMAGES]
@@ -52,6 +53,7 @@ def _turned(rows: DataFrame, *, full_before: bool) -> DataFrame:
     fence = F.col("_fence._seq")
     following = F.lead("_seq").over(by_key())
     cut = F.lag(fence.isNotNull() & (following.isNull() | (fence < following))).over(by_key())
+    cut = F.coalesce(cut, F.lit(False))
     step = F.struct(
         F.col("_seq").alias("seq"),
         F.col("_op").alias("op"),
@@ -60,23 +62,65 @@ def _turned(rows: DataFrame, *, full_before: bool) -> DataFrame:
         F.col("_before" if full_before else "_told").alias("told"),
         F.col("_after").alias("after"),
         (F.lit(full_before) | F.col("_moved_from").isNotNull()).alias("took_over"),
-        F.coalesce(F.col("_cut"), F.lit(False)).alias("cut"),
+        F.col("_cut").alias("cut"),
+        F.col("_stands").alias("stands"),
     )
+    start = _start(F.get("steps", F.lit(0))["stands"])
     return (
-        rows.withColumn("_cut", cut)
-        .groupBy("_key")
+        walks(rows.withColumn("_cut", cut))
+        .groupBy("_key", "_walk")
         .agg(F.sort_array(F.collect_list(step)).alias("steps"))
         .select(
             "_key",
-            F.explode(F.aggregate("steps", _start(), _walk, lambda s: s["turns"])).alias("turn"),
+            F.explode(F.aggregate("steps", start, _walk, lambda s: s["turns"])).alias("turn"),
         )
         .select("_key", F.col("turn.seq").alias("_seq"), F.col("turn.turn").alias("_turn"))
     )
 
 
-def _start() -> Column:
+def walks(rows: DataFrame) -> DataFrame:
+    """The rows to walk through, a `_walk` each for those that hang together; expects `_cut`.
+
+    `_stands` is what stood before a row, as far as it is plain. It is plain behind a transaction
+    that ended with a create, behind one of updates alone, and behind one in which nothing followed
+    an image; in the last two no row was put elsewhere either.
+    """
+    created = F.col("_op") == Op.CREATE.value
+    image = F.col("_op").isin(*_IMAGES)
+    ends = F.col("_op").isin(*END_OPS) | F.col("_cut") & ~image
+    opens = ~F.coalesce(F.col("_tx_id") == F.lag("_tx_id").over(by_key()), F.lit(False))
+    left = F.when(image, F.struct(F.lit(True).alias("row"), F.col("_after").alias("image")))
+    left = left.when(ends, F.struct(F.lit(False).alias("row"), nothing().alias("image")))
+    numbered = rows.withColumns(
+        {
+            "_opens": opens,
+            "_number": F.count_if(opens).over(so_far(by_key())),
+            "_stands": F.last(left, ignorenulls=True).over(earlier(by_key())),
+        }
+    )
+    within = Window.partitionBy("_hash", "_key", "_number").orderBy("_seq", "_shows")
+    whole = within.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    follows = F.coalesce(F.max(image).over(earlier(within)), F.lit(False)) & (image | ends)
+    told = numbered.withColumns(
+        {
+            "_follows": follows,
+            "_renews": F.max(created | ends).over(whole),
+            "_plain": F.last(F.when(image | ends, created), ignorenulls=True).over(whole),
+        }
+    )
+    walked = F.max("_follows").over(whole) & F.col("_renews")
+    plain = F.when(F.col("_plain").isNotNull(), ~F.col("_walked") | F.col("_plain"))
+    told = told.withColumn("_walked", walked).withColumn("_plain", plain)
+    before = F.last("_plain", ignorenulls=True).over(earlier(by_key()))
+    starts = F.col("_opens") & F.col("_walked") & F.coalesce(before, F.lit(True))
+    found = told.withColumn("_walk", F.count_if(starts).over(so_far(by_key())))
+    return found.where((F.col("_walked") | F.col("_plain").isNull()) & (F.col("_walk") > 0))
+
+
+def _start(stands: Column) -> Column:
+    row = _row(stands["image"], F.lit(""), F.lit(False))
     return F.struct(
-        F.array().cast(f"array<{_ROW}>").alias("queue"),
+        F.when(stands["row"], F.array(row)).otherwise(_none()).alias("queue"),
         F.lit(None).cast("string").alias("tx_id"),
         F.array().cast("array<struct<seq: string, turn: string>>").alias("turns"),
     )

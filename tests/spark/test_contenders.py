@@ -12,6 +12,8 @@ ONTO_A_HISTORY = Shape(keys=30, batches=(Batch(80, inserts=0.1),), base=300, tab
 INTO_NOTHING = Shape(keys=30, batches=(Batch(300),), schemas=True)
 LATE = Shape(keys=30, batches=(Batch(80, late=0.2, truncates=1),), base=300, moves=0.02)
 
+ONE_KEY = Shape(keys=1, batches=(Batch(400, duplicates=0.1),), base=300, deletes=0.2)
+
 
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory):
@@ -50,6 +52,11 @@ def test_onto_a_history_they_are_right_of_every_table(verdicts, name):
 
 def test_with_late_changes_moves_and_truncates_strandline_is_right(verdicts):
     (verdict,) = verdicts("strandline", LATE)
+    assert verdict.right, verdict
+
+
+def test_of_one_key_whose_rows_come_and_go_in_every_transaction_strandline_is_right(verdicts):
+    (verdict,) = verdicts("strandline", ONE_KEY)
     assert verdict.right, verdict
 
 
