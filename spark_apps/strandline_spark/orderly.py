@@ -68,7 +68,7 @@ def by_key(batch: DataFrame, run: int, *, shifts: bool) -> DataFrame:
     every = hashed(batch).withColumns(
         {
             "_before": F.lag(told).over(arrival),
-            "_number": F.row_number().over(arrival),
+            "_nth": F.row_number().over(arrival),
             "_high": F.max(placed).over(arrival.rowsBetween(Window.unboundedPreceding, -1)),
         }
     )
@@ -83,7 +83,7 @@ def by_key(batch: DataFrame, run: int, *, shifts: bool) -> DataFrame:
     plain &= F.col("_run") == run
     in_order = F.coalesce((before.isNull() | here) & follows & plain, F.lit(False))
     dangling = tombstone & ~F.coalesce(here & before["ends"], F.lit(False))
-    some = F.col("_number") <= _MOST
+    some = F.col("_nth") <= _MOST
     created, deleted = (
         F.when(some & (F.col("_op") == op.value), F.col("_tx_id")) for op in (Op.CREATE, Op.DELETE)
     )
@@ -101,7 +101,7 @@ def by_key(batch: DataFrame, run: int, *, shifts: bool) -> DataFrame:
         F.min(in_order).alias("in_order"),
         F.max(F.col("_op").isin(*_IMAGES)).alias("shows"),
         F.size(F.collect_set(F.when(some & ~tombstone, F.col("_identity")))).alias("identities"),
-        (F.max("_number") > _MOST).alias("busy"),
+        (F.max("_nth") > _MOST).alias("busy"),
         *(found.alias(name) for name, found in shifting.items() if shifts),
     )
     once = F.col("in_order") & (F.col("identities") == F.col("changes")) & ~F.col("busy")

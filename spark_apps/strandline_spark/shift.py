@@ -63,7 +63,7 @@ def _turned(rows: DataFrame, *, full_before: bool) -> DataFrame:
         F.col("_after").alias("after"),
         (F.lit(full_before) | F.col("_moved_from").isNotNull()).alias("took_over"),
         F.col("_cut").alias("cut"),
-        F.col("_stands").alias("stands"),
+        F.col("_standing").alias("stands"),
     )
     start = _start(F.get("steps", F.lit(0))["stands"])
     return (
@@ -81,7 +81,7 @@ def _turned(rows: DataFrame, *, full_before: bool) -> DataFrame:
 def walks(rows: DataFrame) -> DataFrame:
     """The rows to walk through, a `_walk` each for those that hang together; expects `_cut`.
 
-    `_stands` is what stood before a row, as far as it is plain. It is plain behind a transaction
+    `_standing` is what stood before a row, as far as it is plain. It is plain behind a transaction
     that ended with a create, behind one of updates alone, and behind one in which nothing followed
     an image; in the last two no row was put elsewhere either.
     """
@@ -94,11 +94,11 @@ def walks(rows: DataFrame) -> DataFrame:
     numbered = rows.withColumns(
         {
             "_opens": opens,
-            "_number": F.count_if(opens).over(so_far(by_key())),
-            "_stands": F.last(left, ignorenulls=True).over(earlier(by_key())),
+            "_nth": F.count_if(opens).over(so_far(by_key())),
+            "_standing": F.last(left, ignorenulls=True).over(earlier(by_key())),
         }
     )
-    within = Window.partitionBy("_hash", "_key", "_number").orderBy("_seq", "_shows")
+    within = Window.partitionBy("_hash", "_key", "_nth").orderBy("_seq", "_shows")
     whole = within.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     follows = F.coalesce(F.max(image).over(earlier(within)), F.lit(False)) & (image | ends)
     told = numbered.withColumns(
