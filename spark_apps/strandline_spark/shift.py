@@ -14,6 +14,7 @@ from strandline_spark.distinct import END_OPS
 from strandline_spark.image import IMAGE, nothing, place_of
 from strandline_spark.link import by_key, earlier, so_far
 from strandline_spark.memory import kept
+from strandline_spark.windows import of_key
 
 _IMAGES = [op.value for op in IMAGES]
 _PLACE = ("_key", "_topic_id", "_partition", "_offset")
@@ -98,7 +99,7 @@ def walks(rows: DataFrame) -> DataFrame:
             "_standing": F.last(left, ignorenulls=True).over(earlier(by_key())),
         }
     )
-    within = Window.partitionBy("_hash", "_key", "_nth").orderBy("_seq", "_shows")
+    within = of_key("_nth").orderBy("_seq", "_shows")
     whole = within.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     follows = F.coalesce(F.max(image).over(earlier(within)), F.lit(False)) & (image | ends)
     told = numbered.withColumns(
