@@ -34,13 +34,7 @@ def _offset(title: str, description: str) -> Param:
 
 
 PARAMS = {
-    "topics": Param(
-        [],
-        type="array",
-        items={"type": "string", "minLength": 1},
-        title="Topics",
-        description="Kafka topics of the source, one to a line.",
-    ),
+    "topics": orders.lines("Topics", "Kafka topics of the source, one to a line."),
     "partition": _offset("Partition", "Only this partition; none: all."),
     "start_offset": _offset("Start offset", "The first offset; none: what the cluster still has."),
     "end_offset": _offset("End offset", "The first offset that is not wanted; none: to the end."),

@@ -28,13 +28,10 @@ _PARAMS = {
     "table": Param(
         "", type="string", title="Table", description="The table, as the page shows its name."
     ),
-    "keys": Param(
-        [],
-        type="array",
-        items={"type": "string", "minLength": 1},
-        title="Keys",
-        description='Its keys, one to a line: a value (`5`) or JSON (`{"id": 5}`). Every key that '
-        "a row of theirs was moved from or to is erased with them.",
+    "keys": orders.lines(
+        "Keys",
+        'Its keys, one to a line: a value (`5`) or JSON (`{"id": 5}`). Every key that a row of '
+        "theirs was moved from or to is erased with them.",
     ),
     "dry_run": orders.dry_run(),
 }

@@ -67,10 +67,16 @@ def filled_in(
     try:
         _refuse_others(run.dag_id, run.conf or {}, fields)
         unattended = scheduled if run.run_type == _SCHEDULED else None
-        yield {**context["params"], **(unattended or {})}, run.run_after
+        given = {**context["params"], **(unattended or {})}
+        yield {name: _lines(value) for name, value in given.items()}, run.run_after
     except Terminal as error:
         log.error("%s", error)  # noqa: TRY400 - without the traceback
         raise
+
+
+def _lines(value: Any) -> Any:
+    """A list without its empty lines: the form's text box sends what is behind the last newline."""
+    return [line.strip() for line in value if line.strip()] if isinstance(value, list) else value
 
 
 def _refuse_others(dag_id: str, given: Iterable[str], fields: Collection[str]) -> None:
@@ -90,15 +96,16 @@ def dry_run() -> Param:
     )
 
 
+def lines(title: str, description: str) -> Param:
+    """The form's field for texts, one to a line; empty lines count as none."""
+    return Param(
+        [], type="array", items={"type": "string"}, title=title, description=description
+    )
+
+
 def tables(description: str) -> Param:
     """The form's field for names of tables."""
-    return Param(
-        [],
-        type="array",
-        items={"type": "string", "minLength": 1},
-        title="Tables",
-        description=f"{description} One name to a line, as the page shows them.",
-    )
+    return lines("Tables", f"{description} One name to a line, as the page shows them.")
 
 
 def text(title: str, description: str) -> Param:

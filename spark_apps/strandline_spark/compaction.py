@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -141,22 +142,23 @@ def _refused(spark: SparkSession, lake: SourceLake) -> frozenset[str]:
 def _attempted(
     spark: SparkSession, cut: TableCut, work: Callable[[SparkSession, TableCut], TableReceipt]
 ) -> TableReceipt:
+    """The table's receipt, with how long the work took, be it in vain."""
     began = time.monotonic()
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", cut.table)
     for form in ("callSite.short", "callSite.long"):  # else found for each RDD, by its stack trace
         spark.sparkContext.setLocalProperty(form, cut.table)
     try:
-        return _again_if_overtaken(spark, cut, work)
+        receipt = _again_if_overtaken(spark, cut, work)
     except (StrandlineError, PySparkException, Py4JJavaError) as error:
         log.exception("%s: failed", cut.table)
-        return TableReceipt(
+        receipt = TableReceipt(
             table=cut.table,
             topic=cut.topic,
             counts=Counts(),
             error=_sentence(error),
             transient=not isinstance(error, StrandlineError),
-            seconds=round(time.monotonic() - began, 3),
         )
+    return replace(receipt, seconds=round(time.monotonic() - began, 3))
 
 
 def _again_if_overtaken(

@@ -213,13 +213,15 @@ def metadata(spark: SparkSession, path: str, run: int) -> str:
 
 
 @contextmanager
-def fenced(spark: SparkSession, run: int, text: str) -> Iterator[None]:
+def fenced(
+    spark: SparkSession, run: int, text: str, application: str = APPLICATION
+) -> Iterator[None]:
     """The commit inside carries the run's transaction, and `text` for `metadata` to find.
 
     The settings are of the session: every table is worked on in a session of its own.
     """
     settings = {
-        f"{_CONF}.write.txnAppId": APPLICATION,
+        f"{_CONF}.write.txnAppId": application,
         f"{_CONF}.write.txnVersion": str(run),
         f"{_CONF}.commitInfo.userMetadata": json.dumps({"run": run, "text": text}),
     }

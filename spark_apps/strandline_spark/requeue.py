@@ -2,7 +2,8 @@
 
 They are applied like records that come late. Those still refused are quarantined anew, with the
 reason that holds now; then everything that was read again leaves. A run that dies before that finds
-its records in quarantine as they were, and its commits done.
+its records in quarantine as they were, and its commits done; one that dies after it finds what it
+was to tell of them with the commit by which they left.
 """
 
 import time
@@ -21,6 +22,7 @@ from strandline_spark.batch import Tally
 from strandline_spark.compaction import SETTINGS, prepare, session, side_by_side
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.heads import Standing
+from strandline_spark.noted import Noted
 from strandline_spark.small import is_small
 from strandline_spark.table import Deliveries, TableRun
 
@@ -53,12 +55,31 @@ def _struck(run: "Requeued", receipt: TableReceipt) -> TableReceipt:
         return receipt
     read = run.landed().select(*_PLACE)
     own = (F.col("t.table") == run.cut.table) & (F.col("t.run") < run.run)
-    left = delta.remove(run.spark, run.lake.quarantine, read, own)
-    return replace(receipt, did={"read again": left, "refused again": receipt.counts.quarantined})
+    counts = receipt.counts
+    did = {"read again": counts.landed, "refused again": counts.quarantined}
+    receipt = replace(receipt, did=did)
+    note = Noted(receipt, frozenset()).text()
+    with delta.fenced(run.spark, run.run, note, run.struck):
+        delta.remove(run.spark, run.lake.quarantine, read, own)
+    return receipt
 
 
 class Requeued(TableRun):
     """One table of the run."""
+
+    @property
+    def struck(self) -> str:
+        """The application whose transaction says that the table's records have left."""
+        return f"{delta.APPLICATION}/struck/{self.cut.table}"
+
+    def compact(self) -> TableReceipt:
+        """Applies them, unless they have been read again and left: then what was told of them."""
+        quarantine = self.lake.quarantine
+        if delta.applied(self.spark, quarantine, self.struck) < self.run:
+            return TableRun.compact(self)
+        mine = (text for run, text in delta.texts(self.spark, quarantine) if run == self.run)
+        told = (noted.receipt for noted in map(Noted.from_text, mine) if noted is not None)
+        return next(receipt for receipt in told if receipt.table == self.cut.table)
 
     def landed(self) -> DataFrame:
         """The selected records, as landing has them."""

@@ -259,11 +259,16 @@ def published(arrive, publish, history):
 
 
 @pytest.fixture
-def refused_once(arrive, publish, quarantine):
+def refused_once(arrive, publish, quarantine, known_dags):  # noqa: ARG001 - its DAGs are known
     """A published table with a record in quarantine, and its DAGs known to Airflow."""
     arrive(page_stage.ORDERS, 1)
     publish()
     quarantine("orders", "invalid_json")
+
+
+@pytest.fixture
+def known_dags(source_path):  # noqa: ARG001 - whose DAGs they are
+    """The source's DAGs, in Airflow's database."""
     from airflow.dag_processing.bundles.manager import DagBundlesManager  # noqa: PLC0415 - has a
     from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db  # noqa: PLC0415 - database
 

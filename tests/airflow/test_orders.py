@@ -88,6 +88,11 @@ def test_a_form_has_what_was_filled_in_and_the_defaults_of_the_rest():
         assert run_after == NOON
 
 
+def test_empty_lines_of_a_list_are_no_lines():
+    with during(tables=["t", "", " u "]), orders.filled_in(FIELDS) as (params, _):
+        assert params["tables"] == ["t", "u"]
+
+
 def test_a_scheduled_run_has_what_nobody_could_fill_in():
     with during("scheduled"), orders.filled_in(FIELDS, {"dry_run": False}) as (params, _):
         assert params == {"tables": [], "dry_run": False}

@@ -1,9 +1,12 @@
 """`requeue__SOURCE`: records that no column of their key named, and a source file that names it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from strandline_airflow import requeue
+from strandline_airflow import order_run, requeue
+from strandline_airflow.runs import read_manifest
+from strandline_spark.work import done
 
 from strandline.errors import SpecError
 
@@ -92,6 +95,18 @@ def test_reading_the_same_records_again_changes_nothing(mended):
     assert receipt.did == {"read again": 1, "refused again": 1}
     assert mended.history() == story
     assert reasons(mended) == ["invalid_json"]
+
+
+def test_a_run_that_died_once_its_records_had_left_tells_the_same_of_them_again(mended):
+    given = {name: param.resolve() for name, param in requeue.FORM.params.items()}
+    params = {**given, "reason": "invalid_json", "dry_run": False}
+    run_after = datetime.now(UTC)
+    order = requeue.FORM.order(mended.source, params, run_after)
+    path = order_run.plan(mended.source, order, run_after, dry=False)
+    (first,) = done(mended.spark, read_manifest(path)).tables
+    again = mended.work_off(path)
+    assert first.did == {"read again": 1, "refused again": 1}
+    assert replace(again, seconds=first.seconds) == first
 
 
 def test_a_span_of_time_selects_by_the_time_that_kafka_gave(mended):
