@@ -107,19 +107,22 @@ def land(path: Path, tables: Sequence[tuple[str, Stream, Arrival]], shape: Shape
         every = slices(tables, shape, batch)
         if shape.letters:
             for each in every:
-                _write(path, iter([each]))
+                _write(path, iter([each]), page=1)
         elif size:
-            _write(path, every)
+            _write(path, every, page=1024)
         versions.append(DeltaTable(path.as_posix()).version())
     return versions
 
 
-def _write(path: Path, batches: Iterator[pa.RecordBatch]) -> None:
+def _write(path: Path, batches: Iterator[pa.RecordBatch], page: int) -> None:
+    """One file, as landing writes it: after so many records the writer looks at its page's size."""
     write_deltalake(
         path.as_posix(),
         pa.RecordBatchReader.from_batches(LANDING, batches),
         mode="append",
-        writer_properties=WriterProperties(compression="ZSTD", max_row_group_size=ROW_GROUP),
+        writer_properties=WriterProperties(
+            compression="ZSTD", max_row_group_size=ROW_GROUP, write_batch_size=page
+        ),
     )
 
 

@@ -26,6 +26,9 @@ class Superseded(Transient):
 
 # Rows of which Spark's tasks read the next ones side by side; a file is one task's else.
 ROW_GROUP = 10_000
+# Bytes of a Parquet page, which a reader holds whole. The writer looks at a page's size after each
+# 1,024 values by itself, and a value may have 10 MB.
+_PAGE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +113,7 @@ class Ledger:
                     table,
                     rows,
                     mode=mode,
-                    writer_properties=WriterProperties(
-                        compression="ZSTD", max_row_group_size=ROW_GROUP
-                    ),
+                    writer_properties=_properties(rows),
                     commit_properties=CommitProperties(app_transactions=transactions),
                 )
             except CommitFailedError as error:
@@ -125,6 +126,15 @@ class Ledger:
         filters = [(name, "=", value) for name, value in equal.items()]
         with explained(self.uri):
             return table.to_pyarrow_table(filters=filters or None).to_pylist()
+
+
+def _properties(rows: pa.Table) -> WriterProperties:
+    page = _PAGE * rows.num_rows // max(rows.nbytes, 1)
+    return WriterProperties(
+        compression="ZSTD",
+        max_row_group_size=ROW_GROUP,
+        write_batch_size=min(max(page, 1), 1024),
+    )
 
 
 def _superseded(uri: str, claim: Claim) -> Superseded:

@@ -98,9 +98,7 @@ def dry_run() -> Param:
 
 def lines(title: str, description: str) -> Param:
     """The form's field for texts, one to a line; empty lines count as none."""
-    return Param(
-        [], type="array", items={"type": "string"}, title=title, description=description
-    )
+    return Param([], type="array", items={"type": "string"}, title=title, description=description)
 
 
 def tables(description: str) -> Param:

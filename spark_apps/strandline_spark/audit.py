@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from strandline.errors import AuditError
 from strandline.receipt import Counts
-from strandline_spark.memory import kept
+from strandline_spark.checkpoint import kept
 from strandline_spark.windows import of_key
 
 

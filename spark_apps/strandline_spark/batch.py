@@ -9,10 +9,10 @@ from pyspark.sql import functions as F
 from strandline import connect
 from strandline.rules import TableRules
 from strandline_spark import changes, delta, documents, intake, observed, servers, verdict
+from strandline_spark.checkpoint import kept
 from strandline_spark.definitions import Apart
 from strandline_spark.distinct import STREAMED
 from strandline_spark.documents import SchemaPair
-from strandline_spark.memory import kept
 from strandline_spark.part import Part
 from strandline_spark.reading import Reading
 from strandline_spark.shape import Known
@@ -53,7 +53,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What arrived: its tally and, unless it is large, its changes in memory.
+    """What arrived: its tally and, unless it is large, its changes, kept.
 
     `keys` are the columns, by name, of which its records' keys may consist.
     """

@@ -5,7 +5,7 @@ A table that fails does not hold the others; the receipt says what happened to e
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,10 +22,11 @@ from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline_spark import control, delta, gateway, intake, small
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.intake import Shared
-from strandline_spark.small import is_small
 from strandline_spark.table import TableRun
 
 log = logging.getLogger(__name__)
+
+_Work = Callable[[SparkSession, TableCut], TableReceipt]
 
 SIDE_BY_SIDE = 4
 
@@ -56,7 +57,12 @@ SETTINGS = {
     "spark.sql.maxConcurrentOutputFileWriters": "8",
     # What Delta remembers of a table takes megabytes, for an hour: of the last of hundreds only.
     "spark.databricks.delta.delta.log.cacheSize": "64",
-    # What a merge reads twice is kept in memory by the engine already.
+    # Values may have 10 MB. Parquet is read by 4,096 rows at a time by default, and its writer
+    # looks at its memory after each hundred.
+    "spark.sql.parquet.columnarReaderBatchSize": "8",
+    "parquet.page.size.row.check.min": "1",
+    "parquet.block.size.row.check.min": "1",
+    # What a merge reads twice is kept by the engine already.
     "spark.databricks.delta.merge.materializeSource": "none",
 }
 
@@ -74,17 +80,19 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
     lake = SourceLake(manifest.lake, manifest.source)
     prepare(spark, lake)
     connector = CONNECTORS[manifest.connector].rules
-    with _shared(spark, manifest) as shared:
+    own = session(spark, {**SETTINGS, **small.SETTINGS})
+    few = small.tables(own, manifest)
+    with _shared(own, manifest, few) as shared:
         told = control.told(session(spark, SETTINGS), manifest, connector)
         refused = _refused(spark, lake)
 
         def apply(own: SparkSession, cut: TableCut) -> TableReceipt:
-            few = is_small(cut)
-            given = shared if few else None
-            run = TableRun(own, manifest, cut, told, cut.table in refused, few, given)
+            is_few = cut.table in few
+            given = shared if is_few else None
+            run = TableRun(own, manifest, cut, told, cut.table in refused, is_few, given)
             return run.compact()
 
-        done = side_by_side(spark, manifest.tables, apply)
+        done = side_by_side(spark, manifest.tables, apply, few)
     seconds = round(time.monotonic() - began, 3)
     return Receipt(manifest.source, manifest.number, done, told.records, seconds)
 
@@ -107,20 +115,30 @@ def _hush(spark: SparkSession) -> None:
 def side_by_side(
     spark: SparkSession,
     cuts: Iterable[TableCut],
-    work: Callable[[SparkSession, TableCut], TableReceipt],
+    work: _Work,
+    few: Collection[str] = (),
 ) -> tuple[TableReceipt, ...]:
-    """What the work did to each table; one that it fails on does not hold the others."""
+    """What the work did to each table; one that it fails on does not hold the others.
+
+    The tables of `few` are worked on in sessions for small runs.
+    """
+
+    def attempt(cut: TableCut) -> TableReceipt:
+        settings = {**SETTINGS, **(small.SETTINGS if cut.table in few else {})}
+        return _attempted(spark, settings, cut, work)
+
     with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="table") as tables:
-        return tuple(tables.map(lambda cut: _attempted(spark, cut, work), cuts))
+        return tuple(tables.map(attempt, cuts))
 
 
 @contextmanager
-def _shared(spark: SparkSession, manifest: Manifest) -> Iterator[Shared | None]:
+def _shared(
+    spark: SparkSession, manifest: Manifest, few: Collection[str]
+) -> Iterator[Shared | None]:
     """What the small tables share; None where it can't be read: then each says so for itself."""
-    few = [cut for cut in manifest.tables if is_small(cut)]
-    own = session(spark, {**SETTINGS, **small.SETTINGS})
+    cuts = [cut for cut in manifest.tables if cut.table in few]
     try:
-        shared = intake.shared(own, manifest, few) if few else None
+        shared = intake.shared(spark, manifest, cuts) if cuts else None
     except (PySparkException, Py4JJavaError):
         log.exception("%s: the small tables are read one by one", manifest.source)
         shared = None
@@ -128,7 +146,7 @@ def _shared(spark: SparkSession, manifest: Manifest) -> Iterator[Shared | None]:
         yield shared
     finally:
         if shared is not None:
-            shared.release(own)
+            shared.release(spark)
 
 
 def _refused(spark: SparkSession, lake: SourceLake) -> frozenset[str]:
@@ -140,7 +158,7 @@ def _refused(spark: SparkSession, lake: SourceLake) -> frozenset[str]:
 
 
 def _attempted(
-    spark: SparkSession, cut: TableCut, work: Callable[[SparkSession, TableCut], TableReceipt]
+    spark: SparkSession, settings: Mapping[str, str], cut: TableCut, work: _Work
 ) -> TableReceipt:
     """The table's receipt, with how long the work took, be it in vain."""
     began = time.monotonic()
@@ -148,7 +166,7 @@ def _attempted(
     for form in ("callSite.short", "callSite.long"):  # else found for each RDD, by its stack trace
         spark.sparkContext.setLocalProperty(form, cut.table)
     try:
-        receipt = _again_if_overtaken(spark, cut, work)
+        receipt = _again_if_overtaken(spark, settings, cut, work)
     except (StrandlineError, PySparkException, Py4JJavaError) as error:
         log.exception("%s: failed", cut.table)
         receipt = TableReceipt(
@@ -162,7 +180,7 @@ def _attempted(
 
 
 def _again_if_overtaken(
-    spark: SparkSession, cut: TableCut, work: Callable[[SparkSession, TableCut], TableReceipt]
+    spark: SparkSession, settings: Mapping[str, str], cut: TableCut, work: _Work
 ) -> TableReceipt:
     """What the work did, from a new look at the table where somebody else has committed to it.
 
@@ -170,7 +188,6 @@ def _again_if_overtaken(
     both leave the same receipt: one that spoke of a refused commit would hold a table that is
     applied.
     """
-    settings = {**SETTINGS, **(small.SETTINGS if is_small(cut) else {})}
     for _ in range(_LOOKS - 1):
         try:
             return work(session(spark, settings), cut)

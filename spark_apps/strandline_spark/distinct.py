@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from strandline.change import ABSENT, ENDS, Op
 from strandline.position import Phase, fence_seq
-from strandline_spark.memory import kept
+from strandline_spark.checkpoint import kept
 from strandline_spark.windows import of_key
 
 _TIE_DIGITS, _PLACE_DIGITS = 16, 15

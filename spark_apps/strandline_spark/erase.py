@@ -20,11 +20,11 @@ from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline_spark import delta, files, noted
+from strandline_spark.checkpoint import kept
 from strandline_spark.compaction import prepare, side_by_side
 from strandline_spark.corrections import is_correction
 from strandline_spark.keys import digest
 from strandline_spark.link import PAIR_DIGITS
-from strandline_spark.memory import kept
 from strandline_spark.scrub import leftovers, scrubbed
 
 _NAMED = 5  # of what is found afterwards

@@ -15,9 +15,9 @@ from strandline.receipt import Counts
 from strandline.version import ClosedBy
 from strandline_spark import orderly
 from strandline_spark.changes import quoted
+from strandline_spark.checkpoint import kept
 from strandline_spark.distinct import major
 from strandline_spark.fences import precedes
-from strandline_spark.memory import kept
 from strandline_spark.orderly import Latest
 
 # Keys that every task may be told of.

@@ -12,9 +12,9 @@ from pyspark.sql import functions as F
 
 from strandline.change import Op
 from strandline_spark.batch import Tally
+from strandline_spark.checkpoint import kept
 from strandline_spark.connectors import Connector
 from strandline_spark.distinct import STREAMED, before_phase, directly_after, major, raw
-from strandline_spark.memory import kept
 
 _MOST = 1_000  # snapshots of a table; they go with every commit, so the newest have to do
 

@@ -14,15 +14,15 @@ from pyspark.sql import functions as F
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline_spark import documents, landing
+from strandline_spark.checkpoint import kept
 from strandline_spark.documents import SchemaPair
-from strandline_spark.memory import kept
 
 Schemas = Mapping[int, SchemaPair]
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The landed records of small tables, in memory, and their schemas by topic.
+    """The landed records of small tables, kept, and their schemas by topic.
 
     `view` names the records; it is global, which is what sessions have in common.
     """

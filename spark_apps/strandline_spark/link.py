@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 
 from strandline.change import Op
 from strandline_spark.changes import quoted
+from strandline_spark.checkpoint import kept
 from strandline_spark.distinct import is_end, is_last, is_placed, major
 from strandline_spark.keys import digest
-from strandline_spark.memory import kept
 from strandline_spark.windows import of_key
 
 BASE = "base"

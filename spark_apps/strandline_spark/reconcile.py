@@ -24,11 +24,11 @@ from strandline.types import ColumnType
 from strandline.version import COLUMNS, INTERNAL_COLUMNS
 from strandline_spark import control, delta, noted
 from strandline_spark.changes import quoted
+from strandline_spark.checkpoint import kept
 from strandline_spark.compaction import SETTINGS, prepare, session, side_by_side
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.corrections import Corrected, corrections
 from strandline_spark.keys import document
-from strandline_spark.memory import kept
 
 DIFFERENCES = (
     "table STRING, key STRING, kind STRING, columns ARRAY<STRING>, changed_since BOOLEAN, "

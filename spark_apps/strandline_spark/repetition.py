@@ -8,9 +8,9 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from strandline.change import Op
+from strandline_spark.checkpoint import kept
 from strandline_spark.distinct import EARLIEST, major
 from strandline_spark.image import IMAGE, place_of, without
-from strandline_spark.memory import kept
 from strandline_spark.windows import hashed, of_key
 
 _ROWS = f"array<{IMAGE}>"

@@ -27,6 +27,7 @@ from strandline_spark import (
     landing,
     noted,
     servers,
+    small,
     swap,
 )
 from strandline_spark.batch import Batch
@@ -34,7 +35,6 @@ from strandline_spark.compaction import SETTINGS, prepare, session, side_by_side
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.control import Told
 from strandline_spark.noted import Noted
-from strandline_spark.small import is_small
 from strandline_spark.swap import Stores
 from strandline_spark.table import TableRun
 
@@ -50,9 +50,12 @@ def replay(spark: SparkSession, manifest: Manifest) -> Receipt:
     rules = CONNECTORS[manifest.connector].rules
     told = control.told(session(spark, SETTINGS), manifest, rules)
     order = Rebuild(**manifest.order)
-    done = side_by_side(
-        spark, manifest.tables, lambda own, cut: _Replay(own, manifest, cut, told).receipt(order)
-    )
+    few = small.tables(session(spark, SETTINGS), manifest)
+
+    def again(own: SparkSession, cut: TableCut) -> TableReceipt:
+        return _Replay(own, manifest, cut, told, cut.table in few).receipt(order)
+
+    done = side_by_side(spark, manifest.tables, again, few)
     if order.swap:
         # One after the other: all tables share one quarantine.
         for receipt in done:
@@ -107,6 +110,7 @@ class _Replay:
     manifest: Manifest
     cut: TableCut
     told: Told
+    small: bool
 
     def receipt(self, order: Rebuild) -> TableReceipt:
         spark, table, number = self.spark, self.cut.table, self.manifest.number
@@ -117,7 +121,7 @@ class _Replay:
             assert done is not None  # noqa: S101 - this release wrote it
             return replace(done.receipt, history_version=delta.version(spark, history))
         self._refuse_loss(lake)
-        shadow = _Shadow(spark, self.manifest, self.cut, self.told, False, is_small(self.cut))
+        shadow = _Shadow(spark, self.manifest, self.cut, self.told, False, self.small)
         built = shadow.compact()
         if built.history_version < 0:
             raise Terminal(f"{self.cut.topic}: nothing that is landed makes a version")

@@ -17,13 +17,12 @@ from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Receipt, TableReceipt
 from strandline.selection import Selection
-from strandline_spark import control, delta
+from strandline_spark import control, delta, small
 from strandline_spark.batch import Tally
 from strandline_spark.compaction import SETTINGS, prepare, session, side_by_side
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.heads import Standing
 from strandline_spark.noted import Noted
-from strandline_spark.small import is_small
 from strandline_spark.table import Deliveries, TableRun
 
 _PLACE = ("topic_id", "partition", "offset")
@@ -35,11 +34,12 @@ def requeue(spark: SparkSession, manifest: Manifest) -> Receipt:
     prepare(spark, SourceLake(manifest.lake, manifest.source))
     rules = CONNECTORS[manifest.connector].rules
     told = control.told(session(spark, SETTINGS), manifest, rules)
+    few = small.tables(session(spark, SETTINGS), manifest)
 
     def again(own: SparkSession, cut: TableCut) -> Requeued:
-        return Requeued(own, manifest, cut, told, refused=True, small=is_small(cut))
+        return Requeued(own, manifest, cut, told, refused=True, small=cut.table in few)
 
-    tables = side_by_side(spark, manifest.tables, lambda own, cut: again(own, cut).compact())
+    tables = side_by_side(spark, manifest.tables, lambda own, cut: again(own, cut).compact(), few)
     # One after the other, and last: they all leave one table, and what follows may find them there.
     done = tuple(
         _struck(again(session(spark, SETTINGS), cut), receipt)

@@ -10,10 +10,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from strandline.change import IMAGES, Op
+from strandline_spark.checkpoint import kept
 from strandline_spark.distinct import END_OPS
 from strandline_spark.image import IMAGE, nothing, place_of
 from strandline_spark.link import by_key, earlier, so_far
-from strandline_spark.memory import kept
 from strandline_spark.windows import of_key
 
 _IMAGES = [op.value for op in IMAGES]

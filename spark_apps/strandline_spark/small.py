@@ -1,15 +1,25 @@
 """What is few is planned for few: a small table's run costs plans and commits, not data."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
-from strandline.manifest import TableCut
+from strandline.lake import SourceLake
+from strandline.manifest import Manifest
+from strandline_spark import landing
+
+log = logging.getLogger(__name__)
 
 # Below this many records compiling the stages takes longer than interpreting them, and one task
 # does what many would wait for.
 SMALL = 20_000
+# A record of more bytes is several such texts while it is decoded: too much to keep many of.
+LONG = 1 << 20
 _INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -21,9 +31,25 @@ SETTINGS = {
 }
 
 
-def is_small(cut: TableCut) -> bool:
-    """True where something arrived, and is quicker kept than read again."""
-    return 0 < cut.offsets < SMALL
+def tables(spark: SparkSession, manifest: Manifest) -> frozenset[str]:
+    """The tables of which so little arrived that it is quicker kept than read again.
+
+    None where it can't be looked at: then each table says so for itself.
+    """
+    few = [cut for cut in manifest.tables if 0 < cut.offsets < SMALL]
+    if not few:
+        return frozenset()
+    path = SourceLake(manifest.lake, manifest.source).landing
+    ranges = [offsets for cut in few for offsets in cut.ranges]
+    records = landing.records(spark, path, manifest.landing_version, ranges)
+    long = F.max(F.octet_length("value")) > LONG
+    try:
+        found = records.groupBy("topic").agg(long.alias("long")).where("long").collect()
+    except (PySparkException, Py4JJavaError):
+        log.exception("%s: the small tables are read one by one", manifest.source)
+        return frozenset()
+    topics = {row["topic"] for row in found}
+    return frozenset(cut.table for cut in few if cut.topic not in topics)
 
 
 @contextmanager

@@ -25,13 +25,13 @@ from strandline_spark import (
     rekeyed,
 )
 from strandline_spark.batch import NOTHING, Batch, Tally, arrived
+from strandline_spark.checkpoint import kept
 from strandline_spark.derive import Context, Derived, derive, derive_orderly
 from strandline_spark.distinct import distinct_fences
 from strandline_spark.fold import Columns
 from strandline_spark.heads import Standing, Touched
 from strandline_spark.in_flight import Spans
 from strandline_spark.link import still_out
-from strandline_spark.memory import kept
 from strandline_spark.noted import Noted
 from strandline_spark.orderly import Latest, latest
 from strandline_spark.part import Part

@@ -15,6 +15,7 @@ from chaos.nursery import PROJECT
 from chaos.plan import Plan
 from chaos.records import TOPICS, waves
 from chaos.story import Story
+from chaos.tasks import forget, newest
 
 FOLDER = Path(".strandline/chaos")
 
@@ -46,13 +47,14 @@ def session() -> SparkSession:
 
 def tell(spark: SparkSession, folder: Path, wanted: int, chance: Random) -> int:
     """Stories until all kills are made; 1 where the law did not hold after some."""
-    told = waves()
+    told, ours = waves(), newest(spark)
     every = [record for wave in told for record in wave]
     with Story(folder / "undisturbed", TOPICS, spark) as story:
         story.tell(told)
         broken = law.violations(story.lake, every)
         orders.told(story)
         undisturbed = law.state(story.lake)
+    ours = forget(spark, ours)
     plan = Plan.of(story.attempts, wanted, chance)
     print(f"undisturbed: {len(broken)} violations; {plan.left} kills to come", flush=True)
     number = 0
@@ -64,6 +66,7 @@ def tell(spark: SparkSession, folder: Path, wanted: int, chance: Random) -> int:
             orders.told(story, plan.befall)
             found += law.differences(undisturbed, law.state(story.lake))
         plan.settle(story.attempts)
+        ours = forget(spark, ours)
         kills = plan.killed.total()
         print(f"story {number}: {kills} kills, {plan.left} to come, {len(found)} violations")
         sys.stdout.flush()

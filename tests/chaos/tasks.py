@@ -99,6 +99,24 @@ def standing(spark: SparkSession) -> dict[str, str]:
     }
 
 
+def newest(spark: SparkSession) -> int:
+    """The number of the object that the JVM has made last for Python."""
+    made = spark.sparkContext._gateway.jvm.java.lang.Object()  # noqa: SLF001
+    return int(made._target_id.removeprefix("o"))  # noqa: SLF001
+
+
+def forget(spark: SparkSession, since: int) -> int:
+    """Lets the JVM forget what it made after that for drivers that are gone; the newest number.
+
+    py4j keeps each object until Python lets go of it: a process that was killed never does.
+    """
+    until = newest(spark)
+    client = spark.sparkContext._gateway._gateway_client  # noqa: SLF001
+    for number in range(since + 1, until):
+        client.garbage_collect_object(f"o{number}", enqueue=False)
+    return until
+
+
 def _adopt() -> None:
     """Takes the JVM's own context, where a new driver would start one."""
     gateway = launch_gateway()

@@ -1,0 +1,40 @@
+"""What counts as a small run: few records, none of them long."""
+
+import pytest
+from events import Stream
+from strandline_spark import delta, small
+from strandline_spark.compaction import compact
+from strandline_spark.engine import CaptureLake
+
+from strandline import engine
+from strandline.lake import SourceLake
+
+SHORT, LONG = "shop.public.short", "shop.public.long"
+NOTE = "n" * small.LONG
+
+
+@pytest.fixture
+def capture(spark, tmp_path):
+    """A landed run of two tables, and its manifest."""
+    streams = [Stream(topic=topic) for topic in (SHORT, LONG)]
+    for stream, name in zip(streams, ("short", NOTE), strict=True):
+        stream.change("c", 1, 10, name=name)
+    records = [record for stream in streams for record in stream.records]
+    lake = SourceLake(tmp_path.as_posix(), "shop")
+    capture = CaptureLake(spark, lake, "postgresql", engine.recorded_at(records))
+    capture.land(records)
+    return lake, capture.manifest(1, records)
+
+
+def test_a_table_of_few_records_is_small_unless_one_of_them_is_long(spark, capture):
+    _, manifest = capture
+    assert small.tables(spark, manifest) == {SHORT}
+
+
+def test_tables_with_long_records_and_without_are_applied_in_one_run(spark, capture):
+    lake, manifest = capture
+    assert [table.error for table in compact(spark, manifest).tables] == [None, None]
+    names = {
+        topic: delta.read(spark, lake.history(topic)).first()["name"] for topic in (SHORT, LONG)
+    }
+    assert names == {SHORT: "short", LONG: NOTE}
