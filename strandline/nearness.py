@@ -22,9 +22,10 @@ def closest(wanted: str, names: Collection[str]) -> list[str]:
 
 def choice(close: Collection[str], names: Collection[str]) -> str:
     """In words, of all the names those that are close."""
+    verb = "is" if len(close) == 1 else "are"
     if len(close) == len(names):
-        return f"there {'is' if len(names) == 1 else 'are'} {listed(close)}"
-    return f"the closest of {len(names)} are {listed(close)}"
+        return f"there {verb} {listed(close)}"
+    return f"the closest of {len(names)} {verb} {listed(close)}"
 
 
 def listed(names: Collection[str]) -> str:

@@ -142,7 +142,7 @@ def test_a_field_that_is_misspelt_fails_the_run_before_anything_is_declared(
 ):
     state, tasks = trigger("epoch", sinse="2026-11-01T00:00:00Z", dry_run=False)
     assert (state, tasks) == ("failed", {"declare": "failed"})
-    assert "epoch__shop has no field 'sinse'; the closest of 3 are since" in capsys.readouterr().out
+    assert "epoch__shop has no field 'sinse'; the closest of 3 is since" in capsys.readouterr().out
     assert Epochs(source).all() == ()
 
 
@@ -150,6 +150,6 @@ def test_a_misspelt_field_of_a_replay_does_not_swap_all_tables(trigger, capsys):
     state, tasks = trigger("replay", table="orders", swap=True, dry_run=False)
     assert state == "failed"
     assert tasks["plan"] == "failed"
-    assert "replay__shop has no field 'table'; the closest of 4 are tables" in (
+    assert "replay__shop has no field 'table'; the closest of 4 is tables" in (
         capsys.readouterr().out
     )

@@ -98,4 +98,4 @@ def test_a_key_is_found_by_a_number_with_an_exponent():
 
 def test_where_there_is_nothing_nothing_is_close():
     assert nearest("orders", []) == "there are none yet"
-    assert nearest("order", ["orders", "items"]) == "the closest of 2 are orders"
+    assert nearest("order", ["orders", "items"]) == "the closest of 2 is orders"
