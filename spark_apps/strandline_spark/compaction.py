@@ -22,6 +22,7 @@ from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline_spark import control, delta, gateway, intake, small
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.intake import Shared
+from strandline_spark.small import Few
 from strandline_spark.table import TableRun
 
 log = logging.getLogger(__name__)
@@ -81,15 +82,15 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
     prepare(spark, lake)
     connector = CONNECTORS[manifest.connector].rules
     own = session(spark, {**SETTINGS, **small.SETTINGS})
-    few = small.tables(own, manifest)
-    with _shared(own, manifest, few) as shared:
+    few = small.few(own, manifest)
+    with _shared(own, manifest, few.short) as shared:
         told = control.told(session(spark, SETTINGS), manifest, connector)
         refused = _refused(spark, lake)
 
         def apply(own: SparkSession, cut: TableCut) -> TableReceipt:
-            is_few = cut.table in few
-            given = shared if is_few else None
-            run = TableRun(own, manifest, cut, told, cut.table in refused, is_few, given)
+            is_small = cut.table in few.short
+            given = shared if is_small else None
+            run = TableRun(own, manifest, cut, told, cut.table in refused, is_small, given)
             return run.compact()
 
         done = side_by_side(spark, manifest.tables, apply, few)
@@ -116,16 +117,12 @@ def side_by_side(
     spark: SparkSession,
     cuts: Iterable[TableCut],
     work: _Work,
-    few: Collection[str] = (),
+    few: Few = small.NONE,
 ) -> tuple[TableReceipt, ...]:
-    """What the work did to each table; one that it fails on does not hold the others.
-
-    The tables of `few` are worked on in sessions for small runs.
-    """
+    """What the work did to each table; one that it fails on does not hold the others."""
 
     def attempt(cut: TableCut) -> TableReceipt:
-        settings = {**SETTINGS, **(small.SETTINGS if cut.table in few else {})}
-        return _attempted(spark, settings, cut, work)
+        return _attempted(spark, {**SETTINGS, **few.settings(cut.table)}, cut, work)
 
     with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="table") as tables:
         return tuple(tables.map(attempt, cuts))
@@ -133,10 +130,10 @@ def side_by_side(
 
 @contextmanager
 def _shared(
-    spark: SparkSession, manifest: Manifest, few: Collection[str]
+    spark: SparkSession, manifest: Manifest, tables: Collection[str]
 ) -> Iterator[Shared | None]:
     """What the small tables share; None where it can't be read: then each says so for itself."""
-    cuts = [cut for cut in manifest.tables if cut.table in few]
+    cuts = [cut for cut in manifest.tables if cut.table in tables]
     try:
         shared = intake.shared(spark, manifest, cuts) if cuts else None
     except (PySparkException, Py4JJavaError):

@@ -50,10 +50,10 @@ def replay(spark: SparkSession, manifest: Manifest) -> Receipt:
     rules = CONNECTORS[manifest.connector].rules
     told = control.told(session(spark, SETTINGS), manifest, rules)
     order = Rebuild(**manifest.order)
-    few = small.tables(session(spark, SETTINGS), manifest)
+    few = small.few(session(spark, SETTINGS), manifest)
 
     def again(own: SparkSession, cut: TableCut) -> TableReceipt:
-        return _Replay(own, manifest, cut, told, cut.table in few).receipt(order)
+        return _Replay(own, manifest, cut, told, cut.table in few.short).receipt(order)
 
     done = side_by_side(spark, manifest.tables, again, few)
     if order.swap:

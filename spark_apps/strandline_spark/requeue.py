@@ -34,10 +34,10 @@ def requeue(spark: SparkSession, manifest: Manifest) -> Receipt:
     prepare(spark, SourceLake(manifest.lake, manifest.source))
     rules = CONNECTORS[manifest.connector].rules
     told = control.told(session(spark, SETTINGS), manifest, rules)
-    few = small.tables(session(spark, SETTINGS), manifest)
+    few = small.few(session(spark, SETTINGS), manifest)
 
     def again(own: SparkSession, cut: TableCut) -> Requeued:
-        return Requeued(own, manifest, cut, told, refused=True, small=cut.table in few)
+        return Requeued(own, manifest, cut, told, refused=True, small=cut.table in few.short)
 
     tables = side_by_side(spark, manifest.tables, lambda own, cut: again(own, cut).compact(), few)
     # One after the other, and last: they all leave one table, and what follows may find them there.

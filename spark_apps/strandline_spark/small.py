@@ -1,8 +1,12 @@
-"""What is few is planned for few: a small table's run costs plans and commits, not data."""
+"""What is few is planned for few: a small table's run costs plans and commits, not data.
+
+Unless it is long: then what it takes is memory.
+"""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -10,7 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from strandline.lake import SourceLake
-from strandline.manifest import Manifest
+from strandline.manifest import Manifest, TableCut
 from strandline_spark import landing
 
 log = logging.getLogger(__name__)
@@ -18,7 +22,7 @@ log = logging.getLogger(__name__)
 # Below this many records compiling the stages takes longer than interpreting them, and one task
 # does what many would wait for.
 SMALL = 20_000
-# A record of more bytes is several such texts while it is decoded: too much to keep many of.
+# A value of more bytes is many such texts while it is decoded: not two of them at a time.
 LONG = 1 << 20
 _INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
@@ -29,27 +33,55 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
 }
+_ONE_BY_ONE = {
+    "spark.sql.files.maxPartitionBytes": str(1 << 40),
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.windowExec.buffer.in.memory.threshold": "1",  # rows that are not spilled; 4,096
+}
 
 
-def tables(spark: SparkSession, manifest: Manifest) -> frozenset[str]:
-    """The tables of which so little arrived that it is quicker kept than read again.
+@dataclass(frozen=True, slots=True)
+class Few:
+    """The tables of which few records arrived: `short` ones, or some that are `long`."""
 
-    None where it can't be looked at: then each table says so for itself.
+    short: frozenset[str] = frozenset()
+    long: frozenset[str] = frozenset()
+
+    def settings(self, table: str) -> Mapping[str, str]:
+        """Those of a session in which the table is worked on, besides what all have."""
+        if table in self.short:
+            return SETTINGS
+        return _ONE_BY_ONE if table in self.long else {}
+
+
+NONE = Few()
+
+
+def few(spark: SparkSession, manifest: Manifest) -> Few:
+    """Looks at the records of tables of which few arrived.
+
+    None are known where they can't be read: then each table says so for itself.
     """
-    few = [cut for cut in manifest.tables if 0 < cut.offsets < SMALL]
-    if not few:
-        return frozenset()
-    path = SourceLake(manifest.lake, manifest.source).landing
-    ranges = [offsets for cut in few for offsets in cut.ranges]
-    records = landing.records(spark, path, manifest.landing_version, ranges)
-    long = F.max(F.octet_length("value")) > LONG
+    cuts = [cut for cut in manifest.tables if 0 < cut.offsets < SMALL]
+    if not cuts:
+        return NONE
     try:
-        found = records.groupBy("topic").agg(long.alias("long")).where("long").collect()
+        topics = _long(spark, manifest, cuts)
     except (PySparkException, Py4JJavaError):
         log.exception("%s: the small tables are read one by one", manifest.source)
-        return frozenset()
-    topics = {row["topic"] for row in found}
-    return frozenset(cut.table for cut in few if cut.topic not in topics)
+        return NONE
+    long = frozenset(cut.table for cut in cuts if cut.topic in topics)
+    return Few(frozenset(cut.table for cut in cuts) - long, long)
+
+
+def _long(spark: SparkSession, manifest: Manifest, cuts: Iterable[TableCut]) -> set[str]:
+    """The topics of which a value is long."""
+    path = SourceLake(manifest.lake, manifest.source).landing
+    ranges = [offsets for cut in cuts for offsets in cut.ranges]
+    records = landing.records(spark, path, manifest.landing_version, ranges)
+    longest = records.groupBy("topic").agg(F.max(F.octet_length("value")).alias("bytes"))
+    return {row["topic"] for row in longest.where(F.col("bytes") > LONG).collect()}
 
 
 @contextmanager

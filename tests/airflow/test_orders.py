@@ -104,7 +104,9 @@ def test_a_scheduled_run_has_what_nobody_could_fill_in():
 def test_a_field_that_the_form_does_not_have_is_refused_with_the_closest(name):
     with (
         during(**{name: False, "dry_run": False}),
-        pytest.raises(SpecError, match=f"replay__shop has no field '{name}'; the closest of 2 (is|are)"),
+        pytest.raises(
+            SpecError, match=f"replay__shop has no field '{name}'; the closest of 2 (is|are)"
+        ),
         orders.filled_in(FIELDS),
     ):
         pytest.fail("it was planned")

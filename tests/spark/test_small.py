@@ -28,7 +28,7 @@ def capture(spark, tmp_path):
 
 def test_a_table_of_few_records_is_small_unless_one_of_them_is_long(spark, capture):
     _, manifest = capture
-    assert small.tables(spark, manifest) == {SHORT}
+    assert small.few(spark, manifest) == small.Few(frozenset({SHORT}), frozenset({LONG}))
 
 
 def test_tables_with_long_records_and_without_are_applied_in_one_run(spark, capture):
