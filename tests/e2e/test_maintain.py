@@ -57,6 +57,10 @@ def test_small_files_become_few_and_the_history_stays(tended):
         assert len(DeltaTable(path).file_uris()) == 1
 
 
+def test_how_long_it_took_is_published_too(tended):
+    assert tended.published().seconds > 0
+
+
 def test_what_maintenance_wrote_is_published(tended):
     assert tended.tended.history_version == DeltaTable(tended.lake.history("public.item")).version()
     assert not tended.tended.changed
