@@ -142,7 +142,7 @@ def test_a_field_that_is_misspelt_fails_the_run_before_anything_is_declared(
 ):
     state, tasks = trigger("epoch", sinse="2026-11-01T00:00:00Z", dry_run=False)
     assert (state, tasks) == ("failed", {"declare": "failed"})
-    assert "epoch__shop has no field 'sinse'; the closest of 3 is since" in capsys.readouterr().out
+    assert "epoch__shop has no field 'sinse'; the closest of 3 are since" in capsys.readouterr().out
     assert Epochs(source).all() == ()
 
 
