@@ -22,16 +22,17 @@ class Transferred:
         return Transferred(self.read - other.read, self.written - other.written)
 
 
-def members(root: int) -> list[int]:
-    """The process and its descendants, those that are alive now."""
+def members(root: int) -> dict[int, int]:
+    """The process and its descendants, those that are alive now, each with its parent."""
     children = defaultdict(list)
     for stat in Path("/proc").glob("[0-9]*/stat"):
         fields = _text(stat).rpartition(")")[2].split()
         if fields:
             children[int(fields[1])].append(int(stat.parent.name))
-    found = [root]
-    for pid in found:
-        found += children[pid]
+    found, waiting = {root: 0}, [root]
+    for pid in waiting:
+        found |= dict.fromkeys(children[pid], pid)
+        waiting += children[pid]
     return found
 
 
@@ -46,9 +47,18 @@ def transferred(root: int) -> Transferred:
 
 
 def resident(root: int) -> int:
-    """Bytes of memory that the tree holds; pages that two of them share count twice."""
-    sizes = (_text(Path(f"/proc/{pid}/statm")).split() for pid in members(root))
-    return sum(int(size[1]) for size in sizes if size) * _PAGE
+    """Bytes of memory that the tree holds; pages that two of them share count twice.
+
+    But for a child whose address space is its parent's: Java starts programs by vfork.
+    """
+    parents = members(root)
+    sizes = {pid: _text(Path(f"/proc/{pid}/statm")).split() for pid in parents}
+    own = (
+        size
+        for pid, size in sizes.items()
+        if size and size[0] != next(iter(sizes.get(parents[pid], ())), None)
+    )
+    return sum(int(size[1]) for size in own) * _PAGE
 
 
 class PeakMemory:
