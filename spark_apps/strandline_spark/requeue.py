@@ -13,6 +13,7 @@ from dataclasses import replace
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from strandline.errors import Terminal
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Receipt, TableReceipt
@@ -79,7 +80,13 @@ class Requeued(TableRun):
             return TableRun.compact(self)
         mine = (text for run, text in delta.texts(self.spark, quarantine) if run == self.run)
         told = (noted.receipt for noted in map(Noted.from_text, mine) if noted is not None)
-        return next(receipt for receipt in told if receipt.table == self.cut.table)
+        own = next((receipt for receipt in told if receipt.table == self.cut.table), None)
+        if own is None:
+            raise Terminal(
+                f"{quarantine}: what run {self.run} read again of {self.cut.table} has left, but "
+                "its commit is no longer in the log"
+            )
+        return own
 
     def landed(self) -> DataFrame:
         """The selected records, as landing has them."""

@@ -37,7 +37,8 @@ _ONE_BY_ONE = {
     "spark.sql.files.maxPartitionBytes": str(1 << 40),
     "spark.sql.files.minPartitionNum": "1",
     "spark.sql.shuffle.partitions": "1",
-    "spark.sql.windowExec.buffer.in.memory.threshold": "1",  # rows that are not spilled; 4,096
+    # By default 4,096 rows of a key, however long, before any of them may be spilled.
+    "spark.sql.windowExec.buffer.in.memory.threshold": "1",
 }
 
 
