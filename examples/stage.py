@@ -58,6 +58,8 @@ class Stage:
             "AIRFLOW__CORE__DAGS_FOLDER": str(PROJECT / "dags"),
             "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT / "plugins"),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS": "examples.metadata.CONNECT_ARGS",
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS_ASYNC": "examples.metadata.CONNECT_ARGS",
             "PYTHONPATH": str(PROJECT),
             "STRANDLINE_HOME": str(PROJECT),
             "SPARK_SUBMIT_OPTS": jvm.options(),

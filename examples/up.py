@@ -10,6 +10,7 @@ import json
 import operator
 import os
 import select
+import shlex
 import signal
 import socket
 import subprocess
@@ -280,6 +281,9 @@ def keep() -> None:
     while all(each.poll() is None for each in running):
         if select.select([sys.stdin], [], [], 0.5)[0]:
             break
+    for each in running:
+        if each.poll() is not None:
+            print(shlex.join(each.args), "ended with exit code", each.returncode, flush=True)
     sessions.end_own()
 
 

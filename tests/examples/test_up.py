@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -134,6 +135,8 @@ def test_when_one_command_ends_the_others_do_not_stay_half_a_service(kept, tmp_p
     program.wait()
 
     assert survivors(family) == []
+    told = (tmp_path / "keeper.log").read_text()
+    assert re.fullmatch(r"sh -c 'read line < .*' ended with exit code 0\n", told)
 
 
 def test_the_lock_is_held_until_everything_that_is_kept_has_ended(kept, tmp_path):
@@ -146,14 +149,21 @@ def test_the_lock_is_held_until_everything_that_is_kept_has_ended(kept, tmp_path
     assert survivors(family, patience=0) == []
 
 
+def a_port():
+    """A free port that no outgoing connection is given while Airflow starts, unlike port 0's."""
+    for port in random.sample(range(10_000, 30_000), 100):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) != 0:
+                return port
+    raise AssertionError("none of 100 ports is free")
+
+
 class Up:
     """`make up` without make, with its state in a folder of the test."""
 
     def __init__(self, folder):
         self.folder = folder / "up"
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = a_port()
 
     def start(self, **variables):
         return subprocess.Popen(
@@ -247,7 +257,7 @@ class Site:
         return f"{runs}/{self.ask(runs, {'logical_date': None, 'conf': conf})['dag_run_id']}"
 
 
-def printed(process):
+def printed(process, folder):
     """What it says about itself, up to the name of the folder with its logs."""
     said = {}
     for line in process.stdout:
@@ -255,7 +265,13 @@ def printed(process):
         said[name] = value.strip()
         if name == "logs":
             return said
-    raise AssertionError("it ended without saying how to log in")
+    raise AssertionError(f"it ended without saying how to log in, but {said}\n{ends(folder)}")
+
+
+def ends(folder):
+    """How each log ends: the folder goes with the test, and who reads this has no other."""
+    logs = sorted((folder / "logs").glob("*.log"))
+    return "\n".join(f"== {log.name}\n{log.read_text()[-2000:]}" for log in logs)
 
 
 def test_both_waves_arrive_behind_a_proxy_too_and_a_kill_leaves_nothing(up):
@@ -263,7 +279,7 @@ def test_both_waves_arrive_behind_a_proxy_too_and_a_kill_leaves_nothing(up):
     proxies = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
     with up.start(**proxies) as process:
         try:
-            told = printed(process)
+            told = printed(process, up.folder)
             family = psutil.Process(process.pid).children(recursive=True)
             site = Site(told["address"], told["user"], told["password"])
             until(lambda: site.dags() == DAGS)
