@@ -63,9 +63,7 @@ class Keys:
         """Of rows of these keys those of the orderly ones, or of all others."""
         if self.orderly in {0, self.count}:
             return rows if orderly == bool(self.orderly) else rows.limit(0)
-        others = self.rows.where(~F.col("_orderly")).select("_key")
-        if self.count - self.orderly <= _FEW:
-            others = F.broadcast(others)
+        others = spread(self.rows.where(~F.col("_orderly")).select("_key"), self.count - self.orderly)
         return rows.join(others, "_key", "left_anti" if orderly else "left_semi")
 
 
@@ -81,9 +79,28 @@ class Touched(Keys):
     old: DataFrame
     gone: Counts
 
+    @property
+    def appended(self) -> DataFrame:
+        """`_key` of those that go on from their last version, but for the orderly ones."""
+        rows = self.rows.where(~F.col("_rederive") & ~F.col("_orderly")).select("_key")
+        return spread(rows, self.count - self.orderly - self.rederived)
+
+    @property
+    def begun_anew(self) -> DataFrame:
+        """`_key` of those that are re-derived."""
+        return spread(self.rows.where("_rederive").select("_key"), self.rederived)
+
     def none(self) -> "Touched":
         """No key at all."""
         return Touched(self.rows.limit(0), 0, 0, 0, False, 0, self.old.limit(0), Counts())
+
+
+def spread(keys: DataFrame, count: int) -> DataFrame:
+    """Keys to join with: of few every task is told, so that the other side stays where it is.
+
+    Spark does not know by itself how few are left of rows that were kept.
+    """
+    return F.broadcast(keys) if count <= _FEW else keys
 
 
 def heads(
@@ -91,13 +108,12 @@ def heads(
 ) -> DataFrame:
     """The last version of each key of the batch; of every key where a truncate may touch it.
 
-    `records` is how many the batch has: of few keys every task is told, so that no head has to be
-    sent anywhere.
+    `records` is how many the batch has, so there are no more keys than that.
     """
     last = history.where("_is_head")
     if new_fences is None:
         keys = batch.select("_key").distinct()
-        last = last.join(F.broadcast(keys) if records <= _FEW else keys, "_key", "left_semi")
+        last = last.join(spread(keys, records), "_key", "left_semi")
     return kept(last)
 
 

@@ -388,12 +388,11 @@ class TableRun(Part):
     def _of_others(
         known: Deliveries, keys: Touched, standing: Standing, context: Context
     ) -> Derived:
-        appended = keys.rows.where(~F.col("_rederive") & ~F.col("_orderly"))
-        rows = known.new.join(appended, "_key", "left_semi")
-        base = standing.heads.join(appended, "_key", "left_semi")
+        rows = known.new.join(keys.appended, "_key", "left_semi")
+        base = standing.heads.join(keys.appended, "_key", "left_semi")
         if not keys.rederived:
             return derive(rows, context, heads=base)
-        every = known.rows.join(keys.rows.where("_rederive"), "_key", "left_semi")
+        every = known.rows.join(keys.begun_anew, "_key", "left_semi")
         moves = standing.moves is not None
         if keys.rederived == keys.count - keys.orderly:
             return derive(every, context, moves=moves)
