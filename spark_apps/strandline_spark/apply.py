@@ -40,40 +40,52 @@ def append(versions: DataFrame, path: str) -> None:
 def replace(versions: DataFrame, keys: Touched, path: str) -> None:
     """Replaces what the history has of `keys` by `versions`, in one commit.
 
-    Of a key that is appended to only the head is replaced, of a re-derived one every version.
+    Of a key that is appended to only the head is replaced, of a re-derived one every version. Where
+    no version is taken away but for one of its key that begins there or before it, that is one pass
+    over the keys of the history (`replaceOn`), which a merge reads three times.
     """
     if not keys.count:
         append(versions, path)  # nothing, but the run's mark
-        return
-    if not keys.rederived:
-        _replace_heads(versions, path)
-        return
+    elif keys.former is None:
+        # Every key has its old head among its versions, closed or as it was. So closed versions are
+        # in a partition that is not looked at.
+        _replace(versions, path, f"_standing.{PARTITION} = true")
+    elif _covered(keys.former, versions):
+        # Nothing of a key begins behind its head, so of one that is appended to only that goes.
+        _replace(versions, path, "_new._seq_from <= _standing._seq_from")
+    else:
+        _merge(versions, keys, path)
+
+
+def _replace(versions: DataFrame, path: str, reach: str) -> None:
+    """Replaces what is of a version's key and within reach; no column has an alias's name."""
+    writer = versions.alias("_new").write.format("delta").mode("overwrite")
+    same = f"{reach} AND _standing._key = _new._key"
+    writer.options(replaceOn=same, targetAlias="_standing").save(path)
+
+
+def _covered(former: DataFrame, versions: DataFrame) -> bool:
+    """Whether each key's first version of before stands where there is one now, or behind it."""
+    first = former.groupBy("_key").agg(F.min("_seq_from").alias("_first")).alias("f")
+    new = versions.select("_key", "_seq_from").alias("n")
+    reached = (F.col("f._key") == F.col("n._key")) & (F.col("n._seq_from") <= F.col("f._first"))
+    return first.join(new, reached, "left_anti").isEmpty()
+
+
+def _merge(versions: DataFrame, keys: Touched, path: str) -> None:
+    """The same for keys of which a version goes that none replaces: the row never was."""
     gone = keys.rows.select(F.col("_key").alias("_match"), F.col("_rederive").alias("_whole"))
     fresh = versions.withColumns({"_match": F.lit(None), "_whole": F.lit(False)})
     source = fresh.unionByName(gone, allowMissingColumns=True)
     same = F.col("t._key") == F.col("s._match")
-    head = F.col("t._is_head") == F.lit(True)
-    # Only where a key is re-derived may the condition reach beyond the partition of the heads.
-    reach = same & (head | F.col("s._whole")) if keys.rederived else head & same
     (
         DeltaTable.forPath(versions.sparkSession, path)
         .alias("t")
-        .merge(source.alias("s"), reach)
+        .merge(source.alias("s"), same & (F.col("t._is_head") | F.col("s._whole")))
         .whenMatchedDelete()
         .whenNotMatchedInsert(F.col("s._match").isNull(), _values(versions.columns))
         .execute()
     )
-
-
-def _replace_heads(versions: DataFrame, path: str) -> None:
-    """The same where every key has its old head among its versions, closed or as it was.
-
-    So no head is taken away that is not written again: in one pass over the heads' keys, where a
-    merge looks for them and then joins them (`replaceOn`). No column is called like the aliases.
-    """
-    writer = versions.alias("_new").write.format("delta").mode("overwrite")
-    same = f"_standing.{PARTITION} = true AND _standing._key = _new._key"
-    writer.options(replaceOn=same, targetAlias="_standing").save(path)
 
 
 def _values(columns: Sequence[str]) -> Mapping[str, str]:

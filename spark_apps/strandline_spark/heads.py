@@ -63,7 +63,8 @@ class Keys:
         """Of rows of these keys those of the orderly ones, or of all others."""
         if self.orderly in {0, self.count}:
             return rows if orderly == bool(self.orderly) else rows.limit(0)
-        others = spread(self.rows.where(~F.col("_orderly")).select("_key"), self.count - self.orderly)
+        others = self.rows.where(~F.col("_orderly")).select("_key")
+        others = spread(others, self.count - self.orderly)
         return rows.join(others, "_key", "left_anti" if orderly else "left_semi")
 
 
@@ -72,12 +73,14 @@ class Touched(Keys):
     """The keys that a run touches in a history, and how many are re-derived.
 
     `old` are the versions that the run replaces: of a key that is appended to the head, of a
-    re-derived one everything; `gone` are their totals.
+    re-derived one everything; `gone` are their totals. `former` are those of re-derived keys, kept:
+    `_key, _seq_from, _is_current`; None where there are no such keys.
     """
 
     rederived: int
     old: DataFrame
     gone: Counts
+    former: DataFrame | None
 
     @property
     def appended(self) -> DataFrame:
@@ -92,7 +95,7 @@ class Touched(Keys):
 
     def none(self) -> "Touched":
         """No key at all."""
-        return Touched(self.rows.limit(0), 0, 0, 0, False, 0, self.old.limit(0), Counts())
+        return Touched(self.rows.limit(0), 0, 0, 0, False, 0, self.old.limit(0), Counts(), None)
 
 
 def spread(keys: DataFrame, count: int) -> DataFrame:
@@ -158,12 +161,15 @@ def touched(batch: DataFrame, run: int, standing: Standing) -> Touched:
         .asDict()
     )
     gone = Counts(history_rows=size.pop("heads"), current_rows=size.pop("live"))
-    known = standing.history if size["rederived"] else heads
-    old = known.join(rows.select("_key", "_rederive"), "_key")
-    old = old.where(F.col("_is_head") | F.col("_rederive"))
-    if size["rederived"]:
-        gone = _added(gone, totals(old.where("_rederive")))
-    return Touched(rows, **size, old=old.drop("_rederive"), gone=gone)
+    if not size["rederived"]:
+        old = heads.join(rows.select("_key"), "_key")
+        return Touched(rows, **size, old=old, gone=gone, former=None)
+    old = standing.history.join(rows.select("_key", "_rederive"), "_key")
+    old = old.where(F.col("_is_head") | F.col("_rederive")).drop("_rederive")
+    found = Touched(rows, **size, old=old, gone=gone, former=None)
+    former = standing.history.select("_key", "_seq_from", "_is_current")
+    former = kept(former.join(found.begun_anew, "_key", "left_semi"))
+    return replace(found, gone=_added(gone, totals(former)), former=former)
 
 
 def _sizes() -> list[Column]:
