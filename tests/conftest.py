@@ -8,7 +8,7 @@ import sys
 import pytest
 from hypothesis import settings
 from strandline_spark.compaction import SETTINGS
-from strandline_spark.session import LOCAL, local
+from strandline_spark.session import FORKING, local
 
 # Examples take as long as they take on a machine that does other things as well.
 settings.register_profile("strandline", deadline=None)
@@ -23,7 +23,7 @@ def spark():
     session = local(
         "strandline tests",
         spark__driver__extraJavaOptions="-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
-        f"-XX:ReservedCodeCacheSize=512m {LOCAL['spark.driver.extraJavaOptions']}",
+        f"-XX:ReservedCodeCacheSize=512m {FORKING}",
         spark__sql__adaptive__enabled="false",
         spark__driver__memory="3g",
         # A machine that was paused for a while has not lost its executor.

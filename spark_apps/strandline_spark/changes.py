@@ -27,6 +27,9 @@ META = (
     "_source_ts", "_ts_quality", "_topic", "_topic_id", "_partition", "_offset", "_run", "_kind",
 )  # fmt: skip
 PARTITION = "_kind"
+# What the engine looks for, so that files without it are passed over: of nothing else are there
+# minima and maxima, which take a tenth of the time of the write.
+_STATISTICS = {"delta.dataSkippingStatsColumns": "_key,_op,_seq,_emitted,_run"}
 IN_FLIGHT = "in_flight"
 
 
@@ -37,14 +40,13 @@ def _is_kept() -> Column:
 def store(decoded: DataFrame, path: str, columns: Sequence[str], run: int) -> None:
     """Appends what is a change, a fence or a tombstone; once, however often it is called."""
     rows = decoded.where(_is_kept())
-    # Positions come first: Delta keeps statistics of the first columns.
     named = rows.select(*META, *(F.col(quoted(name)) for name in columns))
     delta.evolve(named, path)
     (
         named.write.format("delta")
         .mode("append")
         .partitionBy(PARTITION)
-        .options(**delta.naming_features(columns))
+        .options(**_STATISTICS, **delta.naming_features(columns))
         .option("mergeSchema", "true")
         .option("txnAppId", delta.APPLICATION)
         .option("txnVersion", str(run))

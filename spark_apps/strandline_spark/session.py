@@ -4,6 +4,14 @@ from pyspark.sql import SparkSession
 
 PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
 
+# On a local disk Hadoop starts `chmod` and `readlink` for each file that it makes: hundreds of them
+# a run, each by way of another process unless Java is told otherwise.
+FORKING = "-Djdk.lang.Process.launchMechanism=VFORK"
+# A run is over before Java has compiled itself, which takes two fifths of its CPU; less where less
+# is copied into what is compiled (bench/README.md).
+COMPILING = "-XX:MaxInlineLevel=6 -XX:FreqInlineSize=150 -XX:InlineSmallCode=1000"
+JAVA_OPTIONS = f"{FORKING} -XX:+UseParallelGC {COMPILING}"
+
 LOCAL = {
     "spark.jars.packages": PACKAGE,
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -15,9 +23,7 @@ LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
-    # On a local disk Hadoop starts `chmod` and `readlink` for each file that it makes: hundreds of
-    # them a run, each by way of another process unless Java is told otherwise.
-    "spark.driver.extraJavaOptions": "-Djdk.lang.Process.launchMechanism=VFORK",
+    "spark.driver.extraJavaOptions": JAVA_OPTIONS,
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     # The classes that Spark generates for one large table are some hundreds, and it remembers the
