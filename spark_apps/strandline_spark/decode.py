@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from strandline.change import Op
-from strandline.interpreter.decode import NEW_KEY, OLD_KEY
+from strandline.interpreter.decode import NEW_KEY, OLD_KEY, RUN_ID
 from strandline.rules import TableRules
 from strandline_spark import documents
 from strandline_spark.cells import Cells
@@ -25,7 +25,7 @@ from strandline_spark.envelopes import Envelopes, header, loosely, operation
 from strandline_spark.keys import Keys
 from strandline_spark.meta import Meta
 from strandline_spark.shape import Shape
-from strandline_spark.verdict import Judged, judge
+from strandline_spark.verdict import Judged, is_control, is_no_text, judge
 
 _LANDED = ("topic", "topic_id", "partition", "offset", "timestamp", "key", "value", "headers")
 
@@ -90,6 +90,7 @@ class Decoder:
                 "k": keys.read(F.col("key_payload")),
                 "new_text": header(NEW_KEY),
                 "old_text": header(OLD_KEY),
+                "run_id": header(RUN_ID),
             },
             {"v": documents.legible(F.col("v")), "k": keys.cells(F.col("k"))},
             *([{"v": envelopes.of_row()}] if flat else []),
@@ -104,7 +105,10 @@ class Decoder:
                 "old_payload": documents.split(F.col("old_text"))[1],
             },
             {
-                "loose": F.when(F.col("_broken"), loosely(F.col("value_payload"))),
+                # What is asked of the texts is asked here: they go no further.
+                "illegible": is_no_text("value_text"),
+                "control": F.when(F.col("v.op").isNull(), is_control()),
+                "loose": F.when(F.col("_broken"), loosely()),
                 "new_cells": keys.read(F.col("new_payload")),
                 "old_cells": keys.read(F.col("old_payload")),
             },

@@ -171,11 +171,10 @@ def _is_one_of(numbers: Sequence[int]) -> Column:
 
 def _kinds(numbered: DataFrame) -> DataFrame:
     """What there is of records, oldest first, with the fields that those without schema have."""
-    image = F.coalesce(documents.row_document(), documents.deleted_document())
     return (
         numbered.groupBy("schema_id", "_schema", "_definition")
         .agg(
-            F.collect_set(F.json_object_keys(image)).alias("row_names"),
+            F.collect_set(documents.row_names()).alias("row_names"),
             F.min(F.struct("partition", "offset")).alias("first"),
         )
         .orderBy("first")

@@ -150,11 +150,12 @@ def distinct_schemas(records: DataFrame) -> Mapping[str, Mapping[int, SchemaPair
     Schemas are metadata: there are as many as the tables had shapes.
     """
     bare = F.col("value_schema").isNull() & _says(F.col("value_payload"))
-    image = F.coalesce(row_document(), deleted_document())
     bare_key = F.col("key_schema").isNull() & _says(F.col("key_payload"))
     # Each is used twice, so that generated code computes it before the groups are made: what is
     # collected would be interpreted, and a document parsed for each mention in it.
-    named = records.withColumns({"names": F.json_object_keys(image), "key_form": _key_form()})
+    named = records.withColumn("names", row_names())
+    # A value has to be read to its end for the names of its row.
+    named = named.withColumn("key_form", _key_form(F.col("names").isNotNull() | _is_whole()))
     found = (
         named.groupBy("topic", "schema_id")
         .agg(
@@ -208,7 +209,8 @@ def by_key_form(
         for form in sorted(pair.key_forms) if len(pair.key_forms) > 1 else ():
             own = int.from_bytes(sha256(repr((same, form)).encode()).digest()[:8], signed=True)
             found[own] = replace(pair, key_names=form, key_forms=frozenset({form}))
-            here = (F.col("schema_id") == same) & (_key_form() == F.array(*map(F.lit, form)))
+            alike = _key_form(_is_whole()) == F.array(*map(F.lit, form))
+            here = (F.col("schema_id") == same) & alike
             number = F.when(here, F.lit(own)).otherwise(number)
     return records.withColumn("schema_id", number), found
 
@@ -225,16 +227,36 @@ def readable(records: DataFrame, schemas: Mapping[int, SchemaPair]) -> DataFrame
 
 def row_document() -> Column:
     """The row of a parsed record whose value has no schema, as JSON text."""
-    payload = F.col("value_payload")
-    row = F.when(F.col("marked"), payload).otherwise(F.get_json_object(payload, "$.after"))
-    return F.when(F.col("value_schema").isNull(), _object(row))
+    return _object(_row())
 
 
 def deleted_document() -> Column:
     """The same of a row that a parsed record deletes; a cell may be wrapped in one of the two."""
-    row = F.get_json_object(F.col("value_payload"), "$.before")
+    return F.when(_shows_no_row(_row()), _object(_deleted()))
+
+
+def row_names() -> Column:
+    """The fields of `row_document`, or else of `deleted_document`; NULL where there is neither."""
+    row = _row()
+    return F.coalesce(
+        F.json_object_keys(row), F.when(_shows_no_row(row), F.json_object_keys(_deleted()))
+    )
+
+
+def _row() -> Column:
+    payload = F.col("value_payload")
+    row = F.when(F.col("marked"), payload).otherwise(F.get_json_object(payload, "$.after"))
+    return F.when(F.col("value_schema").isNull(), row)
+
+
+def _deleted() -> Column:
+    return F.get_json_object(F.col("value_payload"), "$.before")
+
+
+def _shows_no_row(row: Column) -> Column:
+    """Whether a value that is no flattened row, and has no schema, has no document for its row."""
     bare = F.col("value_schema").isNull() & ~F.col("marked")
-    return F.when(bare & row_document().isNull(), _object(row))
+    return bare & ~F.coalesce(row.rlike(_OBJECT), F.lit(False))
 
 
 def _object(text: Column) -> Column:
@@ -276,17 +298,15 @@ def _values(document: Column, path: str) -> Column:
     return F.when(document.contains('Infinity"'), part).otherwise(F.try_parse_json(document))
 
 
-def key_document() -> Column:
-    """The key, as JSON text, of a parsed record that is whole and whose key has no schema."""
-    payload = F.col("key_payload")
+def _key_form(whole: Column) -> Column:
+    """The columns of a key without schema, in their order, whose record is `whole`."""
+    return F.when(F.col("key_schema").isNull() & whole, F.json_object_keys("key_payload"))
+
+
+def _is_whole() -> Column:
+    """Whether a parsed record has a value that is one document, or none."""
     value = F.col("value_payload")
-    whole = ~_says(value) | F.json_object_keys(value).isNotNull()
-    return F.when(F.col("key_schema").isNull() & payload.rlike(_OBJECT) & whole, payload)
-
-
-def _key_form() -> Column:
-    """The columns that such a key has, in their order."""
-    return F.json_object_keys(key_document())
+    return ~_says(value) | F.json_object_keys(value).isNotNull()
 
 
 def _says(payload: Column) -> Column:

@@ -128,11 +128,16 @@ def is_of_snapshot() -> Column:
     return ~F.coalesce(F.col("v.source.snapshot"), F.lit("false")).isin("false", "null")
 
 
-def loosely(payload: Column) -> Column:
-    """A document that is no envelope, read part by part to say which part is wrong."""
+def loosely() -> Column:
+    """A value that is no envelope, read part by part to say which part is wrong.
+
+    `more`: a schema stands beside the payload, and something else; `valid`: the payload is JSON.
+    """
+    payload = F.col("value_payload")
     parts = "op STRING, source STRING, after STRING, before STRING, _corrupt STRING"
     alone = F.try_parse_json(F.concat(F.lit("["), payload, F.lit("]")))
     return F.struct(
         F.from_json(payload, parts, STRICT).alias("parts"),
         F.coalesce(F.size(alone.cast("array<variant>")) == 1, F.lit(False)).alias("valid"),
+        (F.col("value_schema").isNotNull() & documents.has_more(F.col("value_text"))).alias("more"),
     )

@@ -7,7 +7,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from strandline.change import Op
-from strandline.interpreter.decode import ROUTED, RUN_ID
+from strandline.interpreter.decode import ROUTED
 from strandline.interpreter.event import EARLIEST, TOLERANCE
 from strandline.placeholder import spellings
 from strandline.position import MOST_ORDINAL, NO_PARTITION, Phase
@@ -20,7 +20,7 @@ from strandline_spark.changes import IN_FLIGHT
 from strandline_spark.connectors import Connector
 from strandline_spark.connectors.connector import known, whole
 from strandline_spark.distinct import STREAMED, place
-from strandline_spark.envelopes import header, is_of_snapshot
+from strandline_spark.envelopes import is_of_snapshot
 from strandline_spark.keys import Keys
 from strandline_spark.servers import scope_of
 from strandline_spark.shape import Shape
@@ -89,7 +89,7 @@ class Meta:
             self._clock().alias("_clock"),
             F.unix_millis("timestamp").alias("_stored"),
             (F.lit(None).cast("string") if self.flat else self._ordinal()).alias("_ordinal"),
-            header(RUN_ID).alias("_connector_run"),
+            F.col("run_id").alias("_connector_run"),
             in_flight.alias("_in_flight"),
             best.alias("_time"),
             raw.alias("_source_ts"),

@@ -12,7 +12,6 @@ from pyspark.sql import functions as F
 from strandline import connect
 from strandline.change import MESSAGE, SENT, Op
 from strandline.interpreter.decode import CONTROL_FIELDS, HEARTBEAT, KEY_CHANGED, NO_KEY
-from strandline_spark import documents
 from strandline_spark.changes import quoted
 from strandline_spark.shallow import any_of
 
@@ -73,9 +72,9 @@ def _reason(by: Judged, unfit: Sequence[Column]) -> Column:
     image = op.isin("c", "u", "r")
     unplaced = F.col("_major").isNull()
     value_reason = (
-        F.when(_is_no_text("value_text"), "invalid_utf8")
+        F.when(F.col("illegible"), "invalid_utf8")
         .when(broken, _broken_reason())
-        .when(~has_op & ~_is_control(), "not_an_envelope")
+        .when(~has_op & ~F.col("control"), "not_an_envelope")
         .when(~has_op, F.lit(None))
         .when(op.isNull() & ~by.is_message(v["op"]), "unknown_op")
         .when(v["source"].isNull(), "no_source")
@@ -93,7 +92,7 @@ def _reason(by: Judged, unfit: Sequence[Column]) -> Column:
     )
 
 
-def _is_no_text(column: str) -> Column:
+def is_no_text(column: str) -> Column:
     """Not UTF-8, or a document that spells half of a character."""
     text = F.col(column)
     lone = text.contains("\\u") & text.rlike(connect.LONE_SURROGATE.pattern)
@@ -103,9 +102,8 @@ def _is_no_text(column: str) -> Column:
 def _broken_reason() -> Column:
     """Not JSON at all, or JSON whose parts are of another form than an envelope's."""
     parts = F.col("loose.parts")
-    more = F.col("value_schema").isNotNull() & documents.has_more(F.col("value_text"))
     return (
-        F.when(more, "not_an_envelope")
+        F.when(F.col("loose.more"), "not_an_envelope")
         .when(~F.col("loose.valid"), "invalid_json")
         .when(parts["_corrupt"].isNotNull() | parts["op"].isNull(), "not_an_envelope")
         .when(~parts["op"].isin(*sorted(SENT), MESSAGE), "unknown_op")
@@ -119,7 +117,7 @@ def _key_reason(by: Judged) -> Column:
     return (
         F.when(F.col("_key").isNotNull(), F.lit(None))
         .when(F.col("key").isNull(), "no_key")
-        .when(_is_no_text("key_text"), "invalid_utf8")
+        .when(is_no_text("key_text"), "invalid_utf8")
         .when(F.try_parse_json(text).isNull(), "invalid_json")
         .when(~F.col("key_payload").startswith("{") | (F.trim("key_payload") == "{}"), "no_key")
         .when(by.keyless, "no_key")
@@ -127,7 +125,7 @@ def _key_reason(by: Judged) -> Column:
     )
 
 
-def _is_control() -> Column:
+def is_control() -> Column:
     """Whether a document without `op` has the fields of Debezium's own bookkeeping."""
     names = F.json_object_keys("value_payload")
 
