@@ -14,6 +14,7 @@ import airflow_stage
 import pytest
 from strandline_airflow import operators
 from strandline_airflow.operators import StrandlineSparkOperator, pack
+from strandline_spark.session import JAVA_OPTIONS
 
 from strandline.errors import Terminal, Transient
 
@@ -114,6 +115,31 @@ def test_spark_submit_is_told_master_code_and_manifest_and_where_to_listen(opera
     assert options["--manifest"] == "/lake/manifest.json"
     assert options["--py-files"].endswith(".zip")
     assert {"spark.driver.bindAddress=127.0.0.1", "spark.driver.host=127.0.0.1"} <= set(told)
+
+
+@pytest.mark.usefixtures("airflow_database")
+def test_a_local_driver_has_the_java_options_of_a_session_of_this_machine(
+    operator, monkeypatch, tmp_path
+):
+    _without_settings(monkeypatch)
+    monkeypatch.setattr(operators, "_own_spark", lambda: {"PYSPARK_PYTHON": sys.executable})
+    told = submit(operator, tmp_path, 'printf "%s\\n" "$@"; exit 0').splitlines()
+    assert f"spark.driver.extraJavaOptions={JAVA_OPTIONS}" in told
+
+
+@pytest.mark.usefixtures("airflow_database")
+@pytest.mark.parametrize("variable", ["SPARK_CONF_DIR", "SPARK_SUBMIT_OPTS"])
+def test_java_options_that_somebody_has_for_spark_stay(operator, monkeypatch, tmp_path, variable):
+    _without_settings(monkeypatch)
+    monkeypatch.setenv(variable, "theirs")
+    monkeypatch.setattr(operators, "_own_spark", lambda: {"PYSPARK_PYTHON": sys.executable})
+    told = submit(operator, tmp_path, 'printf "%s\\n" "$@"; exit 0')
+    assert "extraJavaOptions" not in told
+
+
+def _without_settings(monkeypatch):
+    for variable in ("SPARK_CONF_DIR", "SPARK_SUBMIT_OPTS"):
+        monkeypatch.delenv(variable, raising=False)
 
 
 @pytest.mark.usefixtures("airflow_database")
