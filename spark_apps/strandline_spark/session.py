@@ -1,5 +1,7 @@
 """A local Spark for the command line, tests and benchmarks; clusters configure theirs by submit."""
 
+import os
+
 from pyspark.sql import SparkSession
 
 PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
@@ -40,6 +42,9 @@ def local(name: str = "strandline", **settings: str) -> SparkSession:
     """A session on this machine's processors; `settings` override by name with dots as `__`."""
     builder = SparkSession.builder.master("local[*]").appName(name)
     overrides = {key.replace("__", "."): value for key, value in settings.items()}
+    if os.environ.keys() & {"SPARK_CONF_DIR", "SPARK_SUBMIT_OPTS"}:
+        # Somebody's own settings for Java: it does not start with two collectors.
+        overrides = {"spark.driver.extraJavaOptions": FORKING, **overrides}
     for key, value in {**LOCAL, **overrides}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
