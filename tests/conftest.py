@@ -8,7 +8,9 @@ import sys
 import pytest
 from hypothesis import settings
 from strandline_spark.compaction import SETTINGS
-from strandline_spark.session import FORKING, local
+from strandline_spark.session import local
+
+from strandline import jvm
 
 # Examples take as long as they take on a machine that does other things as well.
 settings.register_profile("strandline", deadline=None)
@@ -23,7 +25,7 @@ def spark():
     session = local(
         "strandline tests",
         spark__driver__extraJavaOptions="-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
-        f"-XX:ReservedCodeCacheSize=512m {FORKING}",
+        f"-XX:ReservedCodeCacheSize=512m {jvm.FORKING}",
         spark__sql__adaptive__enabled="false",
         spark__driver__memory="3g",
         # A machine that was paused for a while has not lost its executor.

@@ -1,5 +1,6 @@
 """Strandline itself: what `spark_apps/compact.py` does with the manifest of each batch."""
 
+import os
 import shutil
 from pathlib import Path
 from typing import ClassVar
@@ -14,6 +15,7 @@ from bench.columns import COLUMNS
 from bench.contenders import spark
 from bench.contenders.contender import Contender
 from bench.copying import copied
+from strandline import jvm
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest
 
@@ -35,7 +37,10 @@ class Strandline(Contender):
     def start(self, memory: str, cores: int) -> None:
         """A session as the operator would submit it."""
         self.spark = spark.session(
-            self.name, memory, cores, LOCAL | {"spark.driver.memory": memory}
+            self.name,
+            memory,
+            cores,
+            LOCAL | jvm.settings(os.environ) | {"spark.driver.memory": memory},
         )
 
     def prepare(self) -> None:

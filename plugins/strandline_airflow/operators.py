@@ -16,6 +16,7 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import BaseHook, Connection, Context
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 
+from strandline import jvm
 from strandline.errors import Terminal, Transient
 from strandline.source import Source
 
@@ -44,13 +45,6 @@ _CONF = {
     "spark.log.level": "WARN",  # the task's log is for the run's story
 }
 _LOCAL_CONF = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
-# Why, says `strandline_spark.session`. Only where nobody has options of his own: these would take
-# their place.
-_JAVA_CONF = {
-    "spark.driver.extraJavaOptions": "-Djdk.lang.Process.launchMechanism=VFORK -XX:+UseParallelGC "
-    "-XX:MaxInlineLevel=6 -XX:FreqInlineSize=150 -XX:InlineSmallCode=1000"
-}
-_OWN_SETTINGS = {"SPARK_CONF_DIR", "SPARK_SUBMIT_OPTS"}  # variables that name somebody's for Spark
 
 _PATIENCE = 5.0  # seconds for a master to take a connection
 _CODE = re.compile(r"(?:Error|exit) code is: (-?[1-9]\d*)")
@@ -92,7 +86,7 @@ class StrandlineSparkOperator(SparkSubmitOperator):
         if master.startswith("local"):
             # Set late, because only the worker that runs the task knows its connection and Python.
             own = _own_spark()
-            java = _JAVA_CONF if own and not os.environ.keys() & _OWN_SETTINGS else {}
+            java = jvm.settings(os.environ) if own else {}
             self.conf = {**_LOCAL_CONF, **java, **self.conf}
             self.env_vars = {**own, **(self.env_vars or {})}
         with tempfile.TemporaryDirectory(prefix="strandline-") as folder:

@@ -4,15 +4,9 @@ import os
 
 from pyspark.sql import SparkSession
 
-PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
+from strandline import jvm
 
-# On a local disk Hadoop starts `chmod` and `readlink` for each file that it makes: hundreds of them
-# a run, each by way of another process unless Java is told otherwise.
-FORKING = "-Djdk.lang.Process.launchMechanism=VFORK"
-# A run is over before Java has compiled itself, which takes two fifths of its CPU; less where less
-# is copied into what is compiled (bench/README.md).
-COMPILING = "-XX:MaxInlineLevel=6 -XX:FreqInlineSize=150 -XX:InlineSmallCode=1000"
-JAVA_OPTIONS = f"{FORKING} -XX:+UseParallelGC {COMPILING}"
+PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
 
 LOCAL = {
     "spark.jars.packages": PACKAGE,
@@ -25,7 +19,6 @@ LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "2g",
-    "spark.driver.extraJavaOptions": JAVA_OPTIONS,
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     # The classes that Spark generates for one large table are some hundreds, and it remembers the
@@ -42,9 +35,6 @@ def local(name: str = "strandline", **settings: str) -> SparkSession:
     """A session on this machine's processors; `settings` override by name with dots as `__`."""
     builder = SparkSession.builder.master("local[*]").appName(name)
     overrides = {key.replace("__", "."): value for key, value in settings.items()}
-    if os.environ.keys() & {"SPARK_CONF_DIR", "SPARK_SUBMIT_OPTS"}:
-        # Somebody's own settings for Java: it does not start with two collectors.
-        overrides = {"spark.driver.extraJavaOptions": FORKING, **overrides}
-    for key, value in {**LOCAL, **overrides}.items():
+    for key, value in {**LOCAL, **jvm.settings(os.environ), **overrides}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()

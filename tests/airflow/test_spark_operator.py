@@ -14,8 +14,8 @@ import airflow_stage
 import pytest
 from strandline_airflow import operators
 from strandline_airflow.operators import StrandlineSparkOperator, pack
-from strandline_spark.session import JAVA_OPTIONS
 
+from strandline import jvm
 from strandline.errors import Terminal, Transient
 
 WRAPPER = Path(operators.__file__).with_name("bin") / "spark-submit"
@@ -124,7 +124,7 @@ def test_a_local_driver_has_the_java_options_of_a_session_of_this_machine(
     _without_settings(monkeypatch)
     monkeypatch.setattr(operators, "_own_spark", lambda: {"PYSPARK_PYTHON": sys.executable})
     told = submit(operator, tmp_path, 'printf "%s\\n" "$@"; exit 0').splitlines()
-    assert f"spark.driver.extraJavaOptions={JAVA_OPTIONS}" in told
+    assert f"spark.driver.extraJavaOptions={jvm.OPTIONS}" in told
 
 
 @pytest.mark.usefixtures("airflow_database")
