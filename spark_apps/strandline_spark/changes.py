@@ -27,8 +27,8 @@ META = (
     "_source_ts", "_ts_quality", "_topic", "_topic_id", "_partition", "_offset", "_run", "_kind",
 )  # fmt: skip
 PARTITION = "_kind"
-# What the engine looks for, so that files without it are passed over: of nothing else are there
-# minima and maxima, which take a tenth of the time of the write.
+# What the engine looks for, so that files without it are passed over. Minima and maxima of all else
+# would be work for nobody (bench/README.md).
 _STATISTICS = {"delta.dataSkippingStatsColumns": "_key,_op,_seq,_emitted,_run"}
 IN_FLIGHT = "in_flight"
 
