@@ -34,7 +34,15 @@ PATIENCE_SECONDS = 30.0  # without one record or end of partition while a segmen
 _NO_TOPIC_ID = "A" * 22  # KIP-516's zero UUID: the broker has no ids
 _MESSAGE_OVERHEAD = 100  # bytes; what a record costs beside its key, value and headers
 
-_DEFAULTS = {"fetch.wait.max.ms": 100, "queued.max.messages.kbytes": 32_768}
+_Place = tuple[str | None, int | None]  # topic and partition, as librdkafka says them
+
+_DEFAULTS = {
+    "fetch.wait.max.ms": 100,
+    # What librdkafka has read ahead of us, and how long it waits before it looks whether there is
+    # room again: a second by default, in which a full queue is read empty many times.
+    "queued.max.messages.kbytes": 32_768,
+    "fetch.queue.backoff.ms": 10,
+}
 _REQUIRED = {
     "enable.auto.commit": False,
     "enable.partition.eof": True,
@@ -142,16 +150,17 @@ class KafkaSegments(BaseHook):
         `Transient` where nothing comes for too long, `Terminal` where the broker no longer has a
         start.
         """
-        chunk: dict[Segment, list[Message]] = {}
+        segments: dict[_Place, Segment] = {(one.topic, one.partition): one for one in starts}
+        chunk: dict[_Place, list[Message]] = {}
         size = 0
-        for segment, message in self._records(starts):
-            chunk.setdefault(segment, []).append(message)
+        for place, message in self._records(segments, self._assigned(starts)):
+            chunk.setdefault(place, []).append(message)
             size += _size(message)
             if size >= byte_budget:
-                yield chunk
+                yield {segments[place]: messages for place, messages in chunk.items()}
                 chunk, size = {}, 0
         if chunk:
-            yield chunk
+            yield {segments[place]: messages for place, messages in chunk.items()}
 
     def report_progress(self, next_offsets: Mapping[tuple[str, int], int]) -> None:
         """Commits offsets to the consumer group, so that lag tools show the truth.
@@ -257,14 +266,15 @@ class KafkaSegments(BaseHook):
         )
         return self._consumer
 
-    def _records(self, starts: Mapping[Segment, int]) -> Iterator[tuple[Segment, Message]]:
-        """Records up to the ends of the segments.
+    def _records(
+        self, segments: Mapping[_Place, Segment], consumer: Consumer
+    ) -> Iterator[tuple[_Place, Message]]:
+        """Records up to the ends of the segments, each with its topic and partition.
 
         A range may end in a hole (an aborted transaction), so three things end it: its last offset,
         a record behind it, and the end of the partition at or behind it.
         """
-        consumer = self._assigned(starts)
-        reading = {(segment.topic, segment.partition): segment for segment in starts}
+        reading = dict(segments)
         deadline = time.monotonic() + self._patience_seconds
         while reading:
             message = consumer.poll(0.5)
@@ -272,27 +282,19 @@ class KafkaSegments(BaseHook):
                 if time.monotonic() > deadline:
                     raise self._silent(reading.values())
                 continue
-            place, offset, at_end = self._place(message)
+            place = message.topic(), message.partition()
+            offset, error = message.offset(), message.error()
+            if offset is None or not (error is None or _is_end(error)):
+                raise self._unreadable(place, error)
             segment = reading.get(place)
             if segment is None:
                 continue  # was on its way when its partition was done
-            if not at_end and offset < segment.end:
-                yield segment, message
-            if offset >= (segment.end if at_end else segment.end - 1):
+            if error is None and offset < segment.end:
+                yield place, message
+            if offset >= (segment.end - 1 if error is None else segment.end):
                 del reading[place]
-                consumer.incremental_unassign([TopicPartition(*place)])
+                consumer.incremental_unassign([TopicPartition(segment.topic, segment.partition)])
             deadline = time.monotonic() + self._patience_seconds
-
-    def _place(self, message: Message) -> tuple[tuple[str, int], int, bool]:
-        """Topic and partition, offset, and whether this is the partition's end, not a record."""
-        topic, partition, offset = message.topic(), message.partition(), message.offset()
-        error = message.error()
-        at_end = _is(error, KafkaError._PARTITION_EOF)  # noqa: SLF001 - the binding's public name
-        if error is not None and not at_end:
-            raise self._unreadable(f"{topic}[{partition}]", error)
-        if topic is None or partition is None or offset is None:
-            raise Transient(f"librdkafka gave a record without coordinates; {self._where()}")
-        return (topic, partition), offset, at_end
 
     def _silent(self, segments: Iterable[Segment]) -> Transient:
         waiting = ", ".join(map(str, segments))
@@ -300,13 +302,16 @@ class KafkaSegments(BaseHook):
             f"nothing came from {waiting} for {self._patience_seconds:.0f} s; {self._where()}"
         )
 
-    def _unreadable(self, place: str, error: KafkaError) -> Exception:
+    def _unreadable(self, place: _Place, error: KafkaError | None) -> Exception:
+        if error is None:
+            return Transient(f"librdkafka gave a record without coordinates; {self._where()}")
+        topic, partition = place
         if _is(error, KafkaError._AUTO_OFFSET_RESET):  # noqa: SLF001 - the binding's public name
             return Terminal(
-                f"{place}: retention deleted records between planning and landing; the next run "
-                "of this DAG records the gap and goes on behind it"
+                f"{topic}[{partition}]: retention deleted records between planning and landing; "
+                "the next run of this DAG records the gap and goes on behind it"
             )
-        return Transient(f"{place} cannot be read: {error.str()}; {self._where()}")
+        return Transient(f"{topic}[{partition}] cannot be read: {error.str()}; {self._where()}")
 
     def _unreachable(self, error: KafkaError) -> Exception:
         self._admin.poll(0)  # hands over the complaints
@@ -345,6 +350,11 @@ def _is(error: object, code: int) -> bool:
     return isinstance(error, KafkaError) and error.code() == code
 
 
+def _is_end(error: KafkaError) -> bool:
+    """Whether it is none, but says that a partition ends here."""
+    return _is(error, KafkaError._PARTITION_EOF)  # noqa: SLF001 - the binding's public name
+
+
 def _offset(future: Future[Any]) -> int | str:
     try:
         return int(future.result().offset)
@@ -359,10 +369,8 @@ def _topic_id(topic: TopicDescription) -> str:
 
 
 def _size(message: Message) -> int:
-    parts: Iterable[bytes | None] = (message.key(), message.value())
-    headers = message.headers() or []
-    return (
-        _MESSAGE_OVERHEAD
-        + sum(len(part) for part in parts if part is not None)
-        + sum(len(name) + len(value or b"") for name, value in headers)
-    )
+    """Bytes of a record. It is asked of each: a sum over its parts would take twice as long."""
+    size = _MESSAGE_OVERHEAD + len(message.key() or b"") + len(message.value() or b"")
+    for name, value in message.headers() or ():
+        size += len(name) + len(value or b"")
+    return size
