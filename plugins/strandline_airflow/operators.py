@@ -38,7 +38,7 @@ _CONF = {
     # Java never compiles a method that is longer than this, and Spark would have it interpreted.
     "spark.sql.codegen.hugeMethodLimit": "8000",
     # Of one key with millions of changes a window reads back at once all that it has put on disk:
-    # each piece takes a megabyte of the heap, and two more where it is read ahead.
+    # each piece takes a megabyte of the heap, and more where it is read ahead.
     "spark.unsafe.sorter.spill.read.ahead.enabled": "false",
     # Noting the Python line of every expression, for errors, is more work than the expression.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
