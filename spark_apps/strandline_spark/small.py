@@ -6,7 +6,7 @@ Unless it is long: then what it takes is memory.
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 SMALL = 20_000
 # A value of more bytes is many such texts while it is decoded: not two of them at a time.
 LONG = 1 << 20
+# Bytes of such records that one task sorts: each of its dozen steps has rows of its own, some of
+# several times what was landed, and holds what it has read back from disk until the task ends.
+_TASK = 32 << 20
 _INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -36,7 +39,8 @@ SETTINGS = {
 _ONE_BY_ONE = {
     "spark.sql.files.maxPartitionBytes": str(1 << 40),
     "spark.sql.files.minPartitionNum": "1",
-    "spark.sql.shuffle.partitions": "1",
+    # Else parts that are small on disk, being compressed, are put together again.
+    "spark.sql.adaptive.coalescePartitions.enabled": "false",
     # By default 4,096 rows of a key, however long, before any of them may be spilled.
     "spark.sql.windowExec.buffer.in.memory.threshold": "1",
 }
@@ -44,16 +48,19 @@ _ONE_BY_ONE = {
 
 @dataclass(frozen=True, slots=True)
 class Few:
-    """The tables of which few records arrived: `short` ones, or some that are `long`."""
+    """The tables of which few records arrived: `short` ones, or `long`, and how many bytes."""
 
     short: frozenset[str] = frozenset()
-    long: frozenset[str] = frozenset()
+    long: Mapping[str, int] = field(default_factory=dict)
 
     def settings(self, table: str) -> Mapping[str, str]:
         """Those of a session in which the table is worked on, besides what all have."""
         if table in self.short:
             return SETTINGS
-        return _ONE_BY_ONE if table in self.long else {}
+        if table not in self.long:
+            return {}
+        tasks = -(-self.long[table] // _TASK)
+        return {**_ONE_BY_ONE, "spark.sql.shuffle.partitions": str(tasks)}
 
 
 NONE = Few()
@@ -68,21 +75,22 @@ def few(spark: SparkSession, manifest: Manifest) -> Few:
     if not cuts:
         return NONE
     try:
-        topics = _long(spark, manifest, cuts)
+        bytes_of = _long(spark, manifest, cuts)
     except (PySparkException, Py4JJavaError):
         log.exception("%s: the small tables are read one by one", manifest.source)
         return NONE
-    long = frozenset(cut.table for cut in cuts if cut.topic in topics)
-    return Few(frozenset(cut.table for cut in cuts) - long, long)
+    long = {cut.table: bytes_of[cut.topic] for cut in cuts if cut.topic in bytes_of}
+    return Few(frozenset(cut.table for cut in cuts) - long.keys(), long)
 
 
-def _long(spark: SparkSession, manifest: Manifest, cuts: Iterable[TableCut]) -> set[str]:
-    """The topics of which a value is long."""
+def _long(spark: SparkSession, manifest: Manifest, cuts: Iterable[TableCut]) -> dict[str, int]:
+    """The topics of which a value is long, and the bytes of all their values."""
     path = SourceLake(manifest.lake, manifest.source).landing
     ranges = [offsets for cut in cuts for offsets in cut.ranges]
     records = landing.records(spark, path, manifest.landing_version, ranges)
-    longest = records.groupBy("topic").agg(F.max(F.octet_length("value")).alias("bytes"))
-    return {row["topic"] for row in longest.where(F.col("bytes") > LONG).collect()}
+    size = F.octet_length("value")
+    sizes = records.groupBy("topic").agg(F.max(size).alias("longest"), F.sum(size).alias("bytes"))
+    return {row["topic"]: row["bytes"] for row in sizes.where(F.col("longest") > LONG).collect()}
 
 
 @contextmanager

@@ -28,7 +28,15 @@ def capture(spark, tmp_path):
 
 def test_a_table_of_few_records_is_small_unless_one_of_them_is_long(spark, capture):
     _, manifest = capture
-    assert small.few(spark, manifest) == small.Few(frozenset({SHORT}), frozenset({LONG}))
+    few = small.few(spark, manifest)
+    assert (few.short, few.long.keys()) == ({SHORT}, {LONG})
+    assert few.long[LONG] >= small.LONG
+
+
+def test_of_long_records_a_task_has_a_bounded_number_of_bytes_however_many_arrived():
+    parts = "spark.sql.shuffle.partitions"
+    few = small.Few(long={LONG: 1_000_000_000, SHORT: small.LONG + 1})
+    assert (few.settings(LONG)[parts], few.settings(SHORT)[parts]) == ("30", "1")
 
 
 def test_tables_with_long_records_and_without_are_applied_in_one_run(spark, capture):
