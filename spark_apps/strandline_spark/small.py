@@ -24,9 +24,9 @@ log = logging.getLogger(__name__)
 SMALL = 20_000
 # A value of more bytes is many such texts while it is decoded: not two of them at a time.
 LONG = 1 << 20
-# Bytes of such records that one task sorts: each of its dozen steps has rows of its own, some of
-# several times what was landed, and holds what it has read back from disk until the task ends.
-_TASK = 32 << 20
+# So much of such records, as they landed, for one task: each of its dozen steps has rows of its
+# own, some several times as long, and what it has read back from disk until the task ends.
+_TASK_BYTES = 32 << 20
 _INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -59,7 +59,7 @@ class Few:
             return SETTINGS
         if table not in self.long:
             return {}
-        tasks = -(-self.long[table] // _TASK)
+        tasks = -(-self.long[table] // _TASK_BYTES)
         return {**_ONE_BY_ONE, "spark.sql.shuffle.partitions": str(tasks)}
 
 
