@@ -42,7 +42,8 @@ _CONF = {
     "spark.unsafe.sorter.spill.read.ahead.enabled": "false",
     # Noting the Python line of every expression, for errors, is more work than the expression.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    "spark.driver.memory": "2g",
+    # So much takes five million changes of one key, or a hundred values of 10 MB, in one batch.
+    "spark.driver.memory": "3g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "WARN",  # the task's log is for the run's story

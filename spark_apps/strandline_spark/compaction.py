@@ -19,7 +19,7 @@ from strandline.errors import StrandlineError
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline_spark import control, delta, gateway, intake, small
+from strandline_spark import control, delta, gateway, intake, memory, small
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.intake import Shared
 from strandline_spark.small import Few
@@ -120,9 +120,10 @@ def side_by_side(
     few: Few = small.NONE,
 ) -> tuple[TableReceipt, ...]:
     """What the work did to each table; one that it fails on does not hold the others."""
+    every = {**SETTINGS, **memory.settings(spark)}
 
     def attempt(cut: TableCut) -> TableReceipt:
-        return _attempted(spark, {**SETTINGS, **few.settings(cut.table)}, cut, work)
+        return _attempted(spark, {**every, **few.settings(cut.table)}, cut, work)
 
     with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="table") as tables:
         return tuple(tables.map(attempt, cuts))

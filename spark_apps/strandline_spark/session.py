@@ -18,7 +18,8 @@ LOCAL = {
     "spark.ui.enabled": "false",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    "spark.driver.memory": "2g",
+    # So much takes five million changes of one key, or a hundred values of 10 MB, in one batch.
+    "spark.driver.memory": "3g",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     # The classes that Spark generates for one large table are some hundreds, and it remembers the

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
-from strandline_spark import landing
+from strandline_spark import landing, memory
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +43,8 @@ _ONE_BY_ONE = {
     "spark.sql.adaptive.coalescePartitions.enabled": "false",
     # By default 4,096 rows of a key, however long, before any of them may be spilled.
     "spark.sql.windowExec.buffer.in.memory.threshold": "1",
+    # What is read back of a piece is as long as its longest row, so pieces are as large as can be.
+    memory.PIECE: str((1 << 63) - 1),
 }
 
 
