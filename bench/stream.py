@@ -41,8 +41,9 @@ class Batch:
 class Shape:
     """What a table's workload is like.
 
-    `base` changes make the history that is there before the first batch; keys are drawn evenly
-    from `keys`. `deletes` and `moves` are shares of all changes. `schemas`: whether the JSON embeds
+    `base` changes make the history that is there before the first batch: first one of each key, so
+    that histories of any length have the same keys. All others are of keys drawn evenly from
+    `keys`. `deletes` and `moves` are shares of all changes. `schemas`: whether the JSON embeds
     them. `tables` of this shape lie side by side. A transaction has `transaction` changes on
     average, and a note so many `letters` besides its words.
     """
@@ -101,6 +102,8 @@ def stream(shape: Shape, table: int = 0) -> Stream:
     count = len(batch)
     number = np.arange(count)
     key = chance.integers(0, shape.keys, count)
+    if shape.base:
+        key[: shape.base] = _each_once(chance, key[: shape.base], shape.keys)
     inserts = np.array([0.0, *(each.inserts for each in shape.batches)])
     fresh = chance.random(count) < inserts[batch]
     key[fresh] = shape.keys + number[fresh]
@@ -126,6 +129,13 @@ def stream(shape: Shape, table: int = 0) -> Stream:
         letters=np.full(count, shape.letters, dtype=np.int32),
     )
     return _with_arrivals(changes, moves)
+
+
+def _each_once(
+    chance: np.random.Generator, base: NDArray[np.int64], keys: int
+) -> NDArray[np.int64]:
+    """The keys of the base, of which the first ones are every key, in no order."""
+    return np.concatenate([chance.permutation(keys), base[keys:]])[: len(base)]
 
 
 def _truncates(shape: Shape) -> NDArray[np.int64]:

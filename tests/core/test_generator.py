@@ -77,6 +77,12 @@ def told(version):
     return {**version.row, **meta, "closed_by": version.closed_by and version.closed_by.value}
 
 
+@pytest.mark.parametrize("base", [20, 200])
+def test_histories_of_any_length_have_the_same_keys(base):
+    changes = stream(shape(base=base, batches=()))
+    assert set(changes.key) == set(range(20))
+
+
 @pytest.mark.parametrize("batch", [1, 2])
 def test_what_a_batch_changed_is_what_differs_from_before(batch):
     changes = stream(shape(moves=0.05))
