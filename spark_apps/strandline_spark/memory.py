@@ -17,16 +17,22 @@ _LEAST = 16 << 20  # bytes: below this the pieces would be what fills the heap
 
 
 def settings(spark: SparkSession) -> dict[str, str]:
-    """Those of a session in which large tables are worked on, besides what all have."""
-    return {PIECE: str(max(_of_a_task(spark) // _ABOVE_EACH_OTHER, _LEAST))}
+    """Those of a session in which large tables are worked on, besides what all have.
 
-
-def _of_a_task(spark: SparkSession) -> int:
-    """Bytes for sorting, where as many tasks run in a JVM as can.
-
-    Spark tells of the driver's JVM too, where others run the tasks.
+    None where Spark knows of no executor yet: then its own hold.
     """
-    context = spark.sparkContext
-    jvms = context._jsc.sc().statusTracker().getExecutorInfos()  # noqa: SLF001
-    tasks = -(-context.defaultParallelism // max(len(jvms) - 1, 1))
-    return min(jvm.totalOnHeapStorageMemory() for jvm in jvms) // tasks
+    shares = _shares(spark)
+    return {PIECE: str(max(min(shares) // _ABOVE_EACH_OTHER, _LEAST))} if shares else {}
+
+
+def _shares(spark: SparkSession) -> list[int]:
+    """Bytes for a task to sort in, on each executor, where as many run there as can.
+
+    A driver runs no tasks unless it is the only one, and an executor that is only just known has no
+    memory yet.
+    """
+    store = spark.sparkContext._jsc.sc().statusStore()  # noqa: SLF001
+    found = store.executorList(True)  # those that are active
+    executors = [found.apply(number) for number in range(found.size())]
+    told = [(executor.maxMemory(), executor.maxTasks()) for executor in executors]
+    return [memory // tasks for memory, tasks in told if memory and tasks]
