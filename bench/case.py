@@ -18,7 +18,7 @@ from strandline.rules import TableRules
 
 SOURCE = "bench"
 PLACE = (KEY, "valid_from")  # names a version
-FORMAT = 4
+FORMAT = 4  # of what lies on disk; another one is made anew
 
 _DESCRIPTION = "case.json"
 
