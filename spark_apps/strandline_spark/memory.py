@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 PIECE = "spark.sql.windowExec.buffer.spill.size.threshold"
 
-# Windows and sorts, one above the other, in the longest stage that compaction has.
+# Windows in the plan of the longest stage, which makes the versions of orderly keys.
 _ABOVE_EACH_OTHER = 8
 _LEAST = 16 << 20  # bytes: below this the pieces would be what fills the heap
 
