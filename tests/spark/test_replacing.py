@@ -1,7 +1,9 @@
 """What a run takes away from a history, and by which operation of Delta."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from delta.tables import DeltaTable
 from strandline_spark import apply, delta
@@ -79,3 +81,8 @@ def test_of_a_key_that_begins_later_than_before_the_first_version_goes_too(histo
 
 def test_of_a_key_that_never_was_everything_goes(history):
     assert history.replaced(GROWN) == (sorted(LEFT), "MERGE")
+
+
+def test_versions_are_compressed_as_what_was_landed_is(history):
+    files = [pq.ParquetFile(file) for file in Path(history.path).glob("_is_head=*/*.parquet")]
+    assert {file.metadata.row_group(0).column(0).compression for file in files} == {"ZSTD"}
