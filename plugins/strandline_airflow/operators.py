@@ -32,7 +32,7 @@ _CONF = {
     # The defaults (50 and 200) cost seconds a commit on small tables; delta-facts, measured.
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.shuffle.partitions": "4",
-    # A third smaller than what Spark writes by itself, and no slower (bench/README.md).
+    # A third smaller than what Spark writes by itself; what it costs: bench/README.md.
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.hadoop.parquet.compression.codec.zstd.level": "1",
     # The classes that Spark generates for one large table are some hundreds, and it remembers the

@@ -22,7 +22,7 @@ LOCAL = {
     "spark.driver.memory": "3g",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    # A third smaller than what Spark writes by itself, and no slower (bench/README.md).
+    # A third smaller than what Spark writes by itself; what it costs: bench/README.md.
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.hadoop.parquet.compression.codec.zstd.level": "1",
     # The classes that Spark generates for one large table are some hundreds, and it remembers the
