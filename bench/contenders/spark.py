@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
-from strandline_spark.session import PACKAGE
+
+from strandline.spark import DELTA_PACKAGE
 
 # What any job needs to read and write Delta here, and nothing that makes it faster or slower.
 PLAIN = {
-    "spark.jars.packages": PACKAGE,
+    "spark.jars.packages": DELTA_PACKAGE,
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",

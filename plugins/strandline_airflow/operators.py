@@ -16,42 +16,14 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import BaseHook, Connection, Context
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 
-from strandline import jvm
+from strandline import jvm, spark
 from strandline.errors import Terminal, Transient
 from strandline.source import Source
 
 HOME_VARIABLE = "STRANDLINE_HOME"
 SUBMIT_VARIABLE = "STRANDLINE_SPARK_SUBMIT"  # as bin/spark-submit knows it
-DELTA_PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
-
-_CONF = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.scheduler.mode": "FAIR",  # tables run side by side inside one application
-    # The defaults (50 and 200) cost seconds a commit on small tables; delta-facts, measured.
-    "spark.databricks.delta.snapshotPartitions": "2",
-    "spark.sql.shuffle.partitions": "4",
-    # A third smaller than what Spark writes by itself; what it costs: bench/README.md.
-    "spark.sql.parquet.compression.codec": "zstd",
-    "spark.hadoop.parquet.compression.codec.zstd.level": "1",
-    # The classes that Spark generates for one large table are some hundreds, and it remembers the
-    # last hundred: each would be compiled, and warm up, once more for the next table.
-    "spark.sql.codegen.cache.maxEntries": "2000",
-    # Java never compiles a method that is longer than this, and Spark would have it interpreted.
-    "spark.sql.codegen.hugeMethodLimit": "8000",
-    # Of one key with millions of changes a window reads back at once all that it has put on disk:
-    # each piece takes a megabyte of the heap, and more where it is read ahead.
-    "spark.unsafe.sorter.spill.read.ahead.enabled": "false",
-    # Noting the Python line of every expression, for errors, is more work than the expression.
-    "spark.python.sql.dataFrameDebugging.enabled": "false",
-    # So much takes five million changes of one key, or a hundred values of 10 MB, in one batch.
-    "spark.driver.memory": "3g",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "WARN",  # the task's log is for the run's story
-}
-_LOCAL_CONF = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+# The task's log is for the run's story.
+_CONF = {**spark.SETTINGS, "spark.log.level": "WARN"}
 
 _PATIENCE = 5.0  # seconds for a master to take a connection
 _CODE = re.compile(r"(?:Error|exit) code is: (-?[1-9]\d*)")
@@ -94,7 +66,7 @@ class StrandlineSparkOperator(SparkSubmitOperator):
             # Set late, because only the worker that runs the task knows its connection and Python.
             own = _own_spark()
             java = jvm.settings(os.environ) if own else {}
-            self.conf = {**_LOCAL_CONF, **java, **self.conf}
+            self.conf = {**spark.LOOPBACK, **java, **self.conf}
             self.env_vars = {**own, **(self.env_vars or {})}
         with tempfile.TemporaryDirectory(prefix="strandline-") as folder:
             self.py_files = str(pack(Path(folder) / "strandline.zip"))
@@ -153,7 +125,8 @@ def _installed() -> Path:
 
 def _packages(source: Source) -> str:
     """Delta, and what the source's conf asks for: spark-submit would forget that one."""
-    return ",".join(filter(None, (DELTA_PACKAGE, source.spark_conf.get("spark.jars.packages"))))
+    theirs = source.spark_conf.get("spark.jars.packages")
+    return ",".join(filter(None, (spark.DELTA_PACKAGE, theirs)))
 
 
 def _sources(root: Path) -> Iterable[Path]:

@@ -22,9 +22,10 @@ from strandline_spark import control, delta, small
 from strandline_spark.batch import Tally
 from strandline_spark.compaction import SETTINGS, prepare, session, side_by_side
 from strandline_spark.connectors import CONNECTORS
+from strandline_spark.deliveries import Deliveries
 from strandline_spark.heads import Standing
 from strandline_spark.noted import Noted
-from strandline_spark.table import Deliveries, TableRun
+from strandline_spark.table import TableRun
 
 _PLACE = ("topic_id", "partition", "offset")
 

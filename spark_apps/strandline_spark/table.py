@@ -8,7 +8,6 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from strandline import notification
 from strandline.lineage import held
 from strandline.receipt import Counts, TableReceipt
 from strandline.rekeyed import Identity
@@ -17,49 +16,21 @@ from strandline_spark import (
     audit,
     changes,
     delta,
+    derivation,
     fences,
     heads,
-    in_flight,
-    moves,
     noted,
     rekeyed,
 )
 from strandline_spark.batch import NOTHING, Batch, Tally, arrived
-from strandline_spark.checkpoint import kept
-from strandline_spark.derive import Context, Derived, derive, derive_orderly
-from strandline_spark.distinct import distinct_fences
+from strandline_spark.deliveries import Deliveries, gathered, new_sweeps
+from strandline_spark.derive import Context, Derived
 from strandline_spark.fold import Columns
 from strandline_spark.heads import Standing, Touched
-from strandline_spark.in_flight import Spans
 from strandline_spark.link import still_out
 from strandline_spark.noted import Noted
-from strandline_spark.orderly import Latest, latest
 from strandline_spark.part import Part
 from strandline_spark.small import compiled
-
-
-@dataclass(frozen=True, slots=True)
-class Deliveries:
-    """What versions follow from: the table's row changes, and `new`, those of this run.
-
-    `fences` and `moves` are None where there are none; `kinds` are the rare kinds of changes that
-    the table has had (`changes.kinds`); `crowded` are keys that look moved no more. `spans`: the
-    transactions that go on behind reads; `spanned` says that some are known only now.
-    """
-
-    rows: DataFrame
-    new: DataFrame
-    fences: DataFrame | None
-    moves: DataFrame | None
-    kinds: frozenset[str]
-    crowded: DataFrame | None
-    spans: Spans
-    spanned: bool
-
-    @property
-    def flying(self) -> bool:
-        """Whether some stood in a transaction that was open at the connector's start."""
-        return changes.IN_FLIGHT in self.kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +53,7 @@ class TableRun(Part):
                 landed=tally.landed, control=tally.control, quarantined=tally.quarantined
             ),
         )
-        sweeps = self._sweeps(batch, applied)
+        sweeps = new_sweeps(self, batch, applied)
         if sweeps is not None or tally.changes + tally.fences + tally.tombstones:
             receipt = self._fold(batch, sweeps, applied, receipt)
         elif applied >= 0:
@@ -98,56 +69,24 @@ class TableRun(Part):
         """The changes of the run, on record."""
         return arrived(self) if self.cut.ranges else NOTHING
 
-    def _sweeps(self, batch: Batch, applied: int) -> DataFrame | None:
-        """The fences of complete snapshots, put on record; None where there are no new ones.
-
-        Looked for where a snapshot has just been completed, or its reads have just arrived.
-        """
-        path = self.lake.changes(self.cut.table)
-        wanted = notification.trusted(
-            self.told.snapshots if batch.tally.reads else self.told.fresh,
-            several_tasks=self.connector.rules.several_tasks,
-        )
-        if not (self.cut.rules.sweep and wanted and delta.exists(self.spark, path)):
-            return None
-        every = self._every(batch, applied)
-        old = every.where(F.col("_op") == fences.SWEEP)
-        same = F.col("n._seq").eqNullSafe(F.col("o._seq"))
-        same &= F.col("n._scope").eqNullSafe(F.col("o._scope"))
-        found = fences.sweeps(every, wanted, self.run)
-        new = kept(found.alias("n").join(old.alias("o"), same, "left_anti"))
-        if new.isEmpty():
-            # A run that died after this point has put its own on record already.
-            mine = old.where(F.col("_run") == self.run)
-            return None if mine.isEmpty() else mine
-        delta.append(new, path, self.run, f"{delta.APPLICATION}/{fences.SWEEP}")
-        return new
-
-    def _every(self, batch: Batch, applied: int) -> DataFrame:
-        """All deliveries that count: this run's, and those of runs that were applied."""
-        if applied < 0 and batch.changes is not None:
-            return batch.changes
-        path = self.lake.changes(self.cut.table)
-        return changes.known(self.spark, path, run=self.run, applied=applied)
-
     # ------------------------------------------------------------------ fold
 
     def _fold(
         self, batch: Batch, sweeps: DataFrame | None, applied: int, receipt: TableReceipt
     ) -> TableReceipt:
         before = self._before() if applied >= 0 else None
-        known = self._deliveries(self._every(batch, applied), batch, sweeps, before)
+        known = gathered(self, batch, sweeps, before, applied)
         waited = {} if before is None else before.waiting
         tags = batch.tally.tags | (frozenset() if before is None else before.tags)
         context = replace(self._context(known, batch.tally, waited), several=len(tags) > 1)
         if before is None:
-            keys, derived = None, self._begun(known, context)
+            keys, derived = None, derivation.begun(known, context)
         else:
             with self._compiled(before):
                 standing = self.standing(known, batch.tally, swept=sweeps is not None)
-            standing = replace(standing, latest=self._latest(known, context))
+            standing = replace(standing, latest=derivation.latest(known, context))
             keys = heads.touched(known.new, self.run, standing)
-            derived = self._derived(known, keys, standing, context)
+            derived = derivation.onto(known, keys, standing, context)
         try:
             if derived.regress is not None and self.cut.rules.hold_regress:
                 raise held(derived.regress)
@@ -226,49 +165,6 @@ class TableRun(Part):
             .unionByName(derived.versions.select(*rekeyed.ASKED))
         )
 
-    def _deliveries(
-        self, every: DataFrame, batch: Batch, sweeps: DataFrame | None, before: Noted | None
-    ) -> Deliveries:
-        few = every.where(F.col("_kind") != "row").select(*changes.META)
-        kinds = batch.tally.kinds
-        if before is not None and before.kinds:
-            few = kept(few)
-            kinds |= before.kinds
-        elif before is not None:
-            few = few.where(F.col("_run") == self.run)
-        if sweeps is not None:
-            few = few.unionByName(sweeps.select(*changes.META))
-            kinds |= {"fence"}
-        new = every if batch.changes is None else batch.changes
-        new = new.where(F.col("_run") == self.run)
-        spans, spanned = self._spans(every, new, batch.tally, before)
-        if spans.transactions:
-            kinds |= {changes.IN_FLIGHT}
-        if changes.IN_FLIGHT in kinds:
-            deliveries = (few, every, new)
-            few, every, new = in_flight.by_own_position(few, deliveries, spans, self.connector)
-        rows = every.where(F.col("_kind") != "fence")
-        new = new.where(F.col("_kind") != "fence")
-        moving = few.where(F.col("_kind") == "move") if "move" in kinds else None
-        crowded = None
-        if self.connector.rules.infers_moves:
-            crowded = self._judged_moves(rows)
-            path = self.lake.moves(self.cut.table)
-            if delta.exists(self.spark, path):
-                inferred = moves.halves(delta.read(self.spark, path))
-                rows, new = moves.announced(rows, inferred), moves.announced(new, inferred)
-                moving = rows.where(F.col("_kind") == "move")
-        cuts = distinct_fences(few) if "fence" in kinds else None
-        return Deliveries(rows, new, cuts, moving, kinds, crowded, spans, spanned)
-
-    def _spans(
-        self, every: DataFrame, new: DataFrame, tally: Tally, before: Noted | None
-    ) -> tuple[Spans, bool]:
-        earlier = None if before is None else before.spans
-        spans = in_flight.spans(every, new, tally, earlier, self.connector)
-        known = frozenset() if earlier is None else earlier.transactions
-        return spans, bool(spans.transactions - known)
-
     def _context(self, known: Deliveries, tally: Tally, waited: Collection[str]) -> Context:
         return Context(
             run=self.run,
@@ -304,17 +200,6 @@ class TableRun(Part):
         json = changes.business_columns(every)
         return Columns(json, self.cut.rules.tracked(tuple(json)))
 
-    def _judged_moves(self, rows: DataFrame) -> DataFrame | None:
-        """Puts on record which key moves this run shows that no header announced.
-
-        Keys at places that turn out to be no moves: what was made of them may be wrong.
-        """
-        found = kept(moves.judged(rows, self.run))
-        if found.isEmpty():
-            return None
-        delta.append(found.drop("_keys"), self.lake.moves(self.cut.table), self.run)
-        return found.where(F.col("_old").isNull()).select(F.explode("_keys").alias("_key"))
-
     def standing(self, known: Deliveries, tally: Tally, *, swept: bool) -> Standing:
         """What the run finds: the history, and what of it the run may touch."""
         history = delta.read(self.spark, self.lake.history(self.cut.table))
@@ -349,54 +234,6 @@ class TableRun(Part):
             return None
         moved = F.col("_in_flight") if again else F.lit(False)
         return cuts.where((F.col("_first_run") == self.run) | moved)
-
-    def _begun(self, known: Deliveries, context: Context) -> Derived:
-        """The versions of a table that has none."""
-        moves = known.moves is not None
-        behind = self._latest(known, context)
-        keys = heads.begun(
-            known.rows, self.run, known.moves, behind, shifts=self.connector.rules.shifts
-        )
-        if not keys.orderly:
-            return derive(known.rows, context, moves=moves)
-        ordered = derive_orderly(keys.of(known.rows, orderly=True), context, keys, None)
-        if keys.orderly == keys.count:
-            return ordered
-        return derive(keys.of(known.rows, orderly=False), context, moves=moves).beside(ordered)
-
-    @staticmethod
-    def _latest(known: Deliveries, context: Context) -> Latest | None:
-        """Behind which fences keys may be orderly; None where none may be."""
-        if context.keyless or context.several:
-            return None
-        return latest(known.fences)
-
-    @staticmethod
-    def _derived(known: Deliveries, keys: Touched, standing: Standing, context: Context) -> Derived:
-        """The versions of all touched keys: of some onto their heads, of others from scratch."""
-        if not keys.orderly:
-            return TableRun._of_others(known, keys, standing, context)
-        every, base = keys.orderly == keys.count, standing.heads
-        if not every or standing.new_fences is not None:
-            base = base.join(keys.rows.where("_orderly"), "_key", "left_semi")
-        ordered = derive_orderly(keys.of(known.new, orderly=True), context, keys, base)
-        if every:
-            return ordered
-        return TableRun._of_others(known, keys, standing, context).beside(ordered)
-
-    @staticmethod
-    def _of_others(
-        known: Deliveries, keys: Touched, standing: Standing, context: Context
-    ) -> Derived:
-        rows = known.new.join(keys.appended, "_key", "left_semi")
-        base = standing.heads.join(keys.appended, "_key", "left_semi")
-        if not keys.rederived:
-            return derive(rows, context, heads=base)
-        every = known.rows.join(keys.begun_anew, "_key", "left_semi")
-        moves = standing.moves is not None
-        if keys.rederived == keys.count - keys.orderly:
-            return derive(every, context, moves=moves)
-        return derive(rows.unionByName(every), context, heads=base, moves=moves)
 
     def _counts(
         self, counts: Counts, tally: Tally, derived: Derived, cuts: DataFrame | None

@@ -22,6 +22,7 @@ from strandline_airflow.operators import StrandlineSparkOperator
 
 from strandline import __version__, cli
 from strandline import source as source_file
+from strandline.spark import DELTA_PACKAGE
 
 PROJECT = airflow_stage.PROJECT
 DOCKER = PROJECT / "docker"
@@ -274,8 +275,8 @@ def test_the_versions_are_those_of_the_lock_and_of_the_setup():
     java = re.findall(r"^FROM eclipse-temurin:((\d+)\S+) ", airflow + spark, re.MULTILINE)
     assert len(set(java)) == 1
     assert java[0][1] in re.search(r"^ +([\d |]+)\) printf", setup, re.MULTILINE)[1].split(" | ")
-    assert f"ARG DELTA_PACKAGE={operators.DELTA_PACKAGE}\n" in airflow
-    assert f'DELTA_PACKAGE="{operators.DELTA_PACKAGE}"\n' in setup
+    assert f"ARG DELTA_PACKAGE={DELTA_PACKAGE}\n" in airflow
+    assert f'DELTA_PACKAGE="{DELTA_PACKAGE}"\n' in setup
 
 
 def bounds(lines):

@@ -15,7 +15,7 @@ import pytest
 from strandline_airflow import operators
 from strandline_airflow.operators import StrandlineSparkOperator, pack
 
-from strandline import jvm
+from strandline import jvm, spark
 from strandline.errors import Terminal, Transient
 
 WRAPPER = Path(operators.__file__).with_name("bin") / "spark-submit"
@@ -50,7 +50,7 @@ def test_packages_of_the_source_come_beside_delta(source_path):
     source_path.write_text(f'{text}[spark.conf]\n"spark.jars.packages" = "{hadoop}"\n')
     source = source_file.load(source_path)
     operator = StrandlineSparkOperator(task_id="c", source=source, app="compact.py")
-    assert operator.packages == f"{operators.DELTA_PACKAGE},{hadoop}"
+    assert operator.packages == f"{spark.DELTA_PACKAGE},{hadoop}"
 
 
 def test_installed_by_pip_it_submits_the_application_beside_the_packages(
@@ -111,7 +111,7 @@ def test_spark_submit_is_told_master_code_and_manifest_and_where_to_listen(opera
     told = submit(operator, tmp_path, 'printf "%s\\n" "$@"; exit 0').splitlines()
     options = dict(pairwise(told))
     assert options["--master"] == "local[*]"
-    assert options["--packages"] == operators.DELTA_PACKAGE
+    assert options["--packages"] == spark.DELTA_PACKAGE
     assert options["--manifest"] == "/lake/manifest.json"
     assert options["--py-files"].endswith(".zip")
     assert {"spark.driver.bindAddress=127.0.0.1", "spark.driver.host=127.0.0.1"} <= set(told)
