@@ -7,8 +7,9 @@ truncates, key moves, and every key that hangs on such a one by moves. So a run 
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
 from strandline.receipt import Counts
@@ -51,6 +52,7 @@ class Keys:
     """Keys with records in a run: `_key, _rederive, _orderly`, how many, and how many orderly.
 
     `changes` are those of the orderly keys; `partial`: whether one of them leaves columns out.
+    `_is_current` of a key that is not re-derived: whether its head is open, NULL where it has none.
     """
 
     rows: DataFrame
@@ -137,28 +139,24 @@ def begun(
     """The keys of a table that has no history yet, and those at the other end of their moves."""
     keys = orderly.by_key(rows, run, shifts=shifts)
     beyond = _is_beyond(latest, F.col("first"))
+    keys = keys.withColumn("_is_current", F.lit(None).cast("boolean"))
     found = _told(keys, again=F.lit(False), orderly=F.col("shows") & beyond)
     if moves is not None:
         ends = F.explode(F.array("_key", "_moved_to", "_moved_from")).alias("_key")
         found = _united(found.unionByName(_others(moves.select(ends).dropna(), again=False)))
-    found = kept(found)
-    return Keys(found, **found.agg(*_sizes()).first().asDict())
+    rows, size = _counted(found, *_sizes())
+    return Keys(rows, **size)
 
 
 def touched(batch: DataFrame, run: int, standing: Standing) -> Touched:
     """Every key that a run's batch touches, by its changes or by a truncate."""
-    rows, heads = _touched(batch, run, standing), standing.heads
-    stands = F.col("_is_current").isNotNull() & ~F.col("_rederive")
-    size = (
-        rows.join(heads.select("_key", "_is_current"), "_key", "left")
-        .agg(
-            *_sizes(),
-            F.count_if("_rederive").alias("rederived"),
-            F.count_if(stands).alias("heads"),
-            F.count_if(stands & F.col("_is_current")).alias("live"),
-        )
-        .first()
-        .asDict()
+    heads, appended = standing.heads, ~F.col("_rederive")
+    rows, size = _counted(
+        _touched(batch, run, standing),
+        *_sizes(),
+        F.count_if("_rederive").alias("rederived"),
+        F.count_if(appended & F.col("_is_current").isNotNull()).alias("heads"),
+        F.count_if(appended & F.col("_is_current")).alias("live"),
     )
     gone = Counts(history_rows=size.pop("heads"), current_rows=size.pop("live"))
     if not size["rederived"]:
@@ -170,6 +168,12 @@ def touched(batch: DataFrame, run: int, standing: Standing) -> Touched:
     former = standing.history.select("_key", "_seq_from", "_is_current")
     former = kept(former.join(found.begun_anew, "_key", "left_semi"))
     return replace(found, gone=_added(gone, totals(former)), former=former)
+
+
+def _counted(found: DataFrame, *sizes: Column) -> tuple[DataFrame, dict[str, Any]]:
+    """The keys, kept, and their numbers, which the same pass observes."""
+    seen = Observation("keys")
+    return kept(found.observe(seen, *sizes)), seen.get
 
 
 def _sizes() -> list[Column]:
@@ -221,24 +225,25 @@ def _touched(batch: DataFrame, run: int, standing: Standing) -> DataFrame:
         found = _with_cut(found, batch, standing, standing.local)
     if standing.new_fences is not None:
         found = _with_fenced(found, standing, standing.new_fences)
-    found = kept(found)
-    return found if standing.moves is None else _with_chains(found, standing.moves)
+    return found if standing.moves is None else _with_chains(kept(found), standing.moves)
 
 
 def _told(keys: DataFrame, *, again: Column, orderly: Column) -> DataFrame:
     """What a run does with each key; `orderly`: whether one may be that is so by itself."""
     found = keys.withColumns({"_rederive": again, "_orderly": F.col("_orderly") & orderly & ~again})
-    return found.select("_key", "_rederive", "_orderly", "changes", "partial")
+    return found.select("_key", "_rederive", "_orderly", "changes", "partial", "_is_current")
 
 
 def _is_beyond(latest: Latest | None, seq: Column) -> Column:
     return F.lit(False) if latest is None else F.coalesce(latest.is_before(seq), F.lit(False))
 
 
-def _others(keys: DataFrame, *, again: bool) -> DataFrame:
-    """Keys that are touched by more than their own records."""
+def _others(keys: DataFrame, *, again: bool, live: bool = False) -> DataFrame:
+    """Keys that are touched by more than their own records; `live`: their heads are open."""
     nothing = {"_orderly": F.lit(False), "changes": F.lit(0), "partial": F.lit(False)}
-    return keys.select("_key").withColumns({"_rederive": F.lit(again), **nothing})
+    head = F.lit(True if live else None).cast("boolean")
+    own = {"_rederive": F.lit(again), "_is_current": head}
+    return keys.select("_key").withColumns({**nothing, **own})
 
 
 def _with_fenced(found: DataFrame, standing: Standing, fences: DataFrame) -> DataFrame:
@@ -255,7 +260,7 @@ def _with_fenced(found: DataFrame, standing: Standing, fences: DataFrame) -> Dat
         .where(F.col("_seq_seen") >= F.col("_cut"))
     )
     live = standing.heads.where("_is_current")
-    cut = _others(late, again=True).unionByName(_others(live, again=False))
+    cut = _others(late, again=True).unionByName(_others(live, again=False, live=True))
     return _united(found.unionByName(cut))
 
 
@@ -275,6 +280,7 @@ def _united(found: DataFrame) -> DataFrame:
         F.min("_orderly").alias("_orderly"),
         F.max("changes").alias("changes"),
         F.max("partial").alias("partial"),
+        F.max("_is_current").alias("_is_current"),
     )
 
 
@@ -289,7 +295,7 @@ def _with_chains(found: DataFrame, moves: DataFrame) -> DataFrame:
         reached = frontier.join(edges, "_key").select(F.col("other").alias("_key")).distinct()
         frontier = kept(reached.join(chained, "_key", "left_anti"))
         chained = chained.unionByName(frontier)
-    return kept(_united(found.unionByName(_others(chained, again=True))))
+    return _united(found.unionByName(_others(chained, again=True)))
 
 
 def same(versions: DataFrame, old: DataFrame) -> bool:
