@@ -2,7 +2,7 @@
 
 import pytest
 from pyspark.sql import functions as F
-from strandline_spark import shift
+from strandline_spark import image, shift
 from strandline_spark.image import IMAGE
 from strandline_spark.windows import hashed
 
@@ -45,3 +45,22 @@ def test_a_walk_begins_with_what_stands(spark):
     found = shift.walks(rows(spark, "c", "u", "cd")).orderBy("_seq").first()
     assert found["_standing"]["row"]
     assert found["_standing"]["image"][0]["value"] == 1
+
+
+@pytest.mark.parametrize(
+    ("earlier", "alike"),
+    [
+        pytest.param(0x0BAD_CAFE, True, id="the same cell"),
+        pytest.param(0x7654_3210_0BAD_CAFE, True, id="the same cell, of a release that wrote more"),
+        pytest.param(-(1 << 63) + 0x0BAD_CAFE, True, id="and below zero"),
+        pytest.param(0x0BAD_CAFF, False, id="another cell"),
+        pytest.param(0x7654_3210_0BAD_CAFF, False, id="another cell, of that release"),
+    ],
+)
+def test_images_of_an_earlier_release_are_compared_by_the_bits_that_both_have(
+    spark, earlier, alike
+):
+    images = [([("name", earlier)], [("name", 0x0BAD_CAFE)])]
+    rows = spark.createDataFrame(images, f"one {IMAGE}, other {IMAGE}")
+    found = rows.select(image.alike(F.col("one"), F.col("other")).alias("alike")).first()
+    assert found["alike"] is alike
