@@ -22,6 +22,7 @@ from strandline.source import Source
 
 HOME_VARIABLE = "STRANDLINE_HOME"
 SUBMIT_VARIABLE = "STRANDLINE_SPARK_SUBMIT"  # as bin/spark-submit knows it
+
 # The task's log is for the run's story.
 _CONF = {**spark.SETTINGS, "spark.log.level": "WARN"}
 

@@ -21,6 +21,7 @@ from chaos import nursery, tasks
 from chaos.doors import Fate
 from chaos.nursery import PARTS, PROJECT, Child
 from examples.embedded_kafka import EmbeddedKafka
+from strandline import spark
 from strandline.lake import SourceLake
 from strandline.record import Record
 
@@ -29,16 +30,12 @@ NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 _SUBMIT = PROJECT / "plugins" / "strandline_airflow" / "bin" / "spark-submit"
 _CONF = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
+    **spark.SETTINGS,
+    **spark.LOOPBACK,
     "spark.driver.memory": "1g",
-    "spark.ui.enabled": "false",
     "spark.log.level": "ERROR",
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.shuffle.partitions": "1",
-    "spark.python.sql.dataFrameDebugging.enabled": "false",
 }
 _PATIENCE_SECONDS = 900  # a machine may stand still; a task that hangs is a fault all the same
 
