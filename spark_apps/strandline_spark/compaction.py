@@ -63,6 +63,9 @@ SETTINGS = {
     "spark.sql.parquet.columnarReaderBatchSize": "8",
     "parquet.page.size.row.check.min": "1",
     "parquet.block.size.row.check.min": "1",
+    # Parquet notes the values of each column in a dictionary until it is that large: a megabyte by
+    # default, so that columns of ever new values are written twice and with more bytes than plain.
+    "parquet.dictionary.page.size": str(16 << 10),
     # What a merge reads twice is kept by the engine already.
     "spark.databricks.delta.merge.materializeSource": "none",
 }
