@@ -18,6 +18,9 @@ SETTINGS = {
     # A third smaller than what Spark writes by itself.
     "spark.sql.parquet.compression.codec": "zstd",
     "spark.hadoop.parquet.compression.codec.zstd.level": "1",
+    # Parquet numbers the values of a column until the list of them is so long, by default a
+    # megabyte: columns of ever new values took more time, and more bytes than their values.
+    "spark.hadoop.parquet.dictionary.page.size": str(16 << 10),
     # The classes that Spark generates for one large table are some hundreds, and it remembers the
     # last hundred: each would be compiled, and warm up, once more for the next table or run.
     "spark.sql.codegen.cache.maxEntries": "2000",

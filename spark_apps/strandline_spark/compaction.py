@@ -19,7 +19,7 @@ from strandline.errors import StrandlineError
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline_spark import control, delta, gateway, intake, memory, small
+from strandline_spark import control, delta, gateway, intake, memory, settings, small
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.intake import Shared
 from strandline_spark.small import Few
@@ -63,9 +63,6 @@ SETTINGS = {
     "spark.sql.parquet.columnarReaderBatchSize": "32",
     "parquet.page.size.row.check.min": "1",
     "parquet.block.size.row.check.min": "1",
-    # Parquet notes the values of each column in a dictionary until it is that large: a megabyte by
-    # default, so that columns of ever new values are written twice and with more bytes than plain.
-    "parquet.dictionary.page.size": str(16 << 10),
     # What a merge reads twice is kept by the engine already.
     "spark.databricks.delta.merge.materializeSource": "none",
 }
@@ -105,7 +102,7 @@ def prepare(spark: SparkSession, lake: SourceLake) -> None:
     """What every run does first, whatever its work."""
     gateway.hasten(spark)
     _hush(spark)
-    configure(spark, SETTINGS)
+    settings.put(spark, SETTINGS)
     delta.create(spark, lake.quarantine, StructType.fromDDL(QUARANTINE), [], {})
 
 
@@ -159,7 +156,7 @@ def _refused(spark: SparkSession, lake: SourceLake) -> frozenset[str]:
 
 
 def _attempted(
-    spark: SparkSession, settings: Mapping[str, str], cut: TableCut, work: _Work
+    spark: SparkSession, own: Mapping[str, str], cut: TableCut, work: _Work
 ) -> TableReceipt:
     """The table's receipt, with how long the work took, be it in vain."""
     began = time.monotonic()
@@ -167,7 +164,7 @@ def _attempted(
     for form in ("callSite.short", "callSite.long"):  # else found for each RDD, by its stack trace
         spark.sparkContext.setLocalProperty(form, cut.table)
     try:
-        receipt = _again_if_overtaken(spark, settings, cut, work)
+        receipt = _again_if_overtaken(spark, own, cut, work)
     except (StrandlineError, PySparkException, Py4JJavaError) as error:
         log.exception("%s: failed", cut.table)
         receipt = TableReceipt(
@@ -181,7 +178,7 @@ def _attempted(
 
 
 def _again_if_overtaken(
-    spark: SparkSession, settings: Mapping[str, str], cut: TableCut, work: _Work
+    spark: SparkSession, own: Mapping[str, str], cut: TableCut, work: _Work
 ) -> TableReceipt:
     """What the work did, from a new look at the table where somebody else has committed to it.
 
@@ -191,23 +188,17 @@ def _again_if_overtaken(
     """
     for _ in range(_LOOKS - 1):
         try:
-            return work(session(spark, settings), cut)
+            return work(session(spark, own), cut)
         except delta.OVERTAKEN as error:
             log.info("%s: looked at again, since %s", cut.table, _sentence(error))
-    return work(session(spark, settings), cut)
+    return work(session(spark, own), cut)
 
 
-def session(spark: SparkSession, settings: Mapping[str, str]) -> SparkSession:
+def session(spark: SparkSession, own: Mapping[str, str]) -> SparkSession:
     """A session of its own: settings of one table's commit must not reach another's."""
-    own = spark.newSession()
-    configure(own, settings)
-    return own
-
-
-def configure(spark: SparkSession, settings: Mapping[str, str]) -> None:
-    """Sets the settings of a session."""
-    for name, value in settings.items():
-        spark.conf.set(name, value)
+    made = spark.newSession()
+    settings.put(made, own)
+    return made
 
 
 def _sentence(error: Exception) -> str:

@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 
 from strandline import naming
 from strandline.errors import Terminal
+from strandline_spark import settings
 from strandline_spark.files import read_text
 
 APPLICATION = "strandline"
@@ -220,15 +221,10 @@ def fenced(
 
     The settings are of the session: every table is worked on in a session of its own.
     """
-    settings = {
+    own = {
         f"{_CONF}.write.txnAppId": application,
         f"{_CONF}.write.txnVersion": str(run),
         f"{_CONF}.commitInfo.userMetadata": json.dumps({"run": run, "text": text}),
     }
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
+    with settings.during(spark, own):
         yield
-    finally:
-        for name in settings:
-            spark.conf.unset(name)

@@ -29,9 +29,9 @@ from strandline.record import Coordinates, Record
 from strandline.source import Source
 from strandline.values import single
 from strandline.version import COLUMNS, INTERNAL_COLUMNS
-from strandline_spark import delta
+from strandline_spark import delta, settings
 from strandline_spark.changes import quoted
-from strandline_spark.compaction import SETTINGS, compact, configure
+from strandline_spark.compaction import SETTINGS, compact
 from strandline_spark.session import local
 
 _LANDING = (
@@ -48,7 +48,7 @@ def spark(records: Sequence[Record], *, batches: int, source: Source | None) -> 
     with tempfile.TemporaryDirectory(prefix="strandline-") as folder:
         session = local("strandline history")
         session.sparkContext.setLogLevel("ERROR")
-        configure(session, SETTINGS)
+        settings.put(session, SETTINGS)
         capture = CaptureLake(
             session,
             SourceLake(Path(folder).as_posix(), _SOURCE),

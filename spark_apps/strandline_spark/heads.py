@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from strandline.receipt import Counts
 from strandline.version import ClosedBy
-from strandline_spark import orderly
+from strandline_spark import orderly, settings
 from strandline_spark.changes import quoted
 from strandline_spark.checkpoint import kept
 from strandline_spark.distinct import major
@@ -144,20 +144,22 @@ def begun(
     if moves is not None:
         ends = F.explode(F.array("_key", "_moved_to", "_moved_from")).alias("_key")
         found = _united(found.unionByName(_others(moves.select(ends).dropna(), again=False)))
-    rows, size = _counted(found, *_sizes())
-    return Keys(rows, **size)
+    with settings.during(rows.sparkSession, orderly.SETTINGS):
+        own, size = _counted(found, *_sizes())
+    return Keys(own, **size)
 
 
 def touched(batch: DataFrame, run: int, standing: Standing) -> Touched:
     """Every key that a run's batch touches, by its changes or by a truncate."""
     heads, appended = standing.heads, ~F.col("_rederive")
-    rows, size = _counted(
-        _touched(batch, run, standing),
+    sizes = (
         *_sizes(),
         F.count_if("_rederive").alias("rederived"),
         F.count_if(appended & F.col("_is_current").isNotNull()).alias("heads"),
         F.count_if(appended & F.col("_is_current")).alias("live"),
     )
+    with settings.during(batch.sparkSession, orderly.SETTINGS):
+        rows, size = _counted(_touched(batch, run, standing), *sizes)
     gone = Counts(history_rows=size.pop("heads"), current_rows=size.pop("live"))
     if not size["rederived"]:
         old = heads.join(rows.select("_key"), "_key")

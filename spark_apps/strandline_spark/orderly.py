@@ -17,6 +17,9 @@ from strandline_spark.windows import hashed, of_key
 
 _IMAGES = [op.value for op in IMAGES]
 _ROW_OPS = (*_IMAGES, Op.DELETE.value, Op.TOMBSTONE.value)
+# How keys are told by `by_key`: its rows come sorted by key. In a table of hashes, which holds what
+# is collected of each key, Spark would sort all but the first hundred keys once more.
+SETTINGS = {"spark.sql.execution.useObjectHashAggregateExec": "false"}
 _MOST = 10_000  # records of a key that are held in memory to be compared
 
 

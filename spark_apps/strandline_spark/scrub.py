@@ -9,8 +9,7 @@ import re
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from strandline_spark import delta, files
-from strandline_spark.compaction import configure
+from strandline_spark import delta, files, settings
 from strandline_spark.tidy import VACUUM
 
 _NUMBERED = re.compile(r"(\d{20})\.")
@@ -24,7 +23,7 @@ def scrubbed(spark: SparkSession, path: str, *, shared: bool = False) -> None:
     """
     if not delta.exists(spark, path):
         return
-    configure(spark, VACUUM)
+    settings.put(spark, VACUUM)
     place = path.replace("`", "``")
     if shared:
         spark.sql(f"VACUUM delta.`{place}` LITE RETAIN 0 HOURS")

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
-from strandline_spark import landing, memory
+from strandline_spark import landing, memory, settings
 
 log = logging.getLogger(__name__)
 
@@ -101,11 +101,5 @@ def compiled(spark: SparkSession, rows: int) -> Iterator[None]:
     if rows < SMALL:
         yield
         return
-    own = {name: spark.conf.get(name) for name in _INTERPRETED}
-    for name in own:
-        spark.conf.unset(name)
-    try:
+    with settings.during(spark, dict.fromkeys(_INTERPRETED)):
         yield
-    finally:
-        for name, value in own.items():
-            spark.conf.set(name, value)

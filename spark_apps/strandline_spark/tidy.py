@@ -6,8 +6,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
 from strandline.upkeep import Upkeep
-from strandline_spark import delta
-from strandline_spark.compaction import configure
+from strandline_spark import delta, settings
 
 _HOUR = 3600
 # The settings of a session that vacuums.
@@ -31,7 +30,7 @@ def tidied(
     if upkeep.vacuum:
         hours = _kept_hours(spark, path, upkeep.keep_hours, published)
         if hours is not None:
-            configure(spark, VACUUM)
+            settings.put(spark, VACUUM)
             DeltaTable.forPath(spark, path).vacuum(hours)
     if not upkeep.optimize:
         return {}
