@@ -172,10 +172,9 @@ def distinct_schemas(records: DataFrame) -> Mapping[str, Mapping[int, SchemaPair
             F.min(F.struct("partition", "offset")).alias("first"),
         )
         .withColumns({f"legible_{of}": F.is_valid_utf8(of) for of in ("value", "key")})
-        .orderBy("first")
     )
     schemas: dict[str, dict[int, SchemaPair]] = defaultdict(dict)
-    for row in found.collect():
+    for row in sorted(found.collect(), key=lambda row: row["first"]):
         schemas[row["topic"]][row["schema_id"]] = _pair(row)
     return schemas
 

@@ -117,8 +117,10 @@ def heads(
     """
     last = history.where("_is_head")
     if new_fences is None:
-        keys = batch.select("_key").distinct()
-        last = last.join(spread(keys, records), "_key", "left_semi")
+        keys = batch.select("_key")
+        # To tell every task of a key twice costs less than to find out that it came twice.
+        keys = F.broadcast(keys) if records <= _FEW else keys.distinct()
+        last = last.join(keys, "_key", "left_semi")
     return kept(last)
 
 
