@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 from pyspark.sql import functions as F
-from strandline_spark import heads, orderly
+from strandline_spark import heads, orderly, settings
 from strandline_spark.orderly import Latest
 
 COLUMNS = (
@@ -72,6 +72,16 @@ def found(spark):
     rows = [each.row(key) for key, sent in records.items() for each in sent]
     keys = orderly.by_key(spark.createDataFrame(rows, COLUMNS), 1, shifts=True)
     return {row["_key"]: row for row in keys.collect()}
+
+
+def test_what_comes_sorted_by_key_is_not_sorted_once_more_to_tell_the_keys(spark):
+    batch = spark.createDataFrame([C.row("a key")], COLUMNS)
+    whole = {"spark.sql.maxPlanStringLength": "100000"}
+    with settings.during(spark, {**orderly.SETTINGS, **whole}):
+        keys = orderly.by_key(batch, 1, shifts=True)
+        plan = keys._jdf.queryExecution().executedPlan().toString()  # noqa: SLF001
+    assert "SortAggregate" in plan
+    assert plan.count("Sort [") == 1
 
 
 @pytest.mark.parametrize("key", ORDERLY)
