@@ -146,22 +146,20 @@ def begun(
     if moves is not None:
         ends = F.explode(F.array("_key", "_moved_to", "_moved_from")).alias("_key")
         found = _united(found.unionByName(_others(moves.select(ends).dropna(), again=False)))
-    with settings.during(rows.sparkSession, orderly.SETTINGS):
-        own, size = _counted(found, *_sizes())
-    return Keys(own, **size)
+    rows, size = _counted(found, *_sizes())
+    return Keys(rows, **size)
 
 
 def touched(batch: DataFrame, run: int, standing: Standing) -> Touched:
     """Every key that a run's batch touches, by its changes or by a truncate."""
     heads, appended = standing.heads, ~F.col("_rederive")
-    sizes = (
+    rows, size = _counted(
+        _touched(batch, run, standing),
         *_sizes(),
         F.count_if("_rederive").alias("rederived"),
         F.count_if(appended & F.col("_is_current").isNotNull()).alias("heads"),
         F.count_if(appended & F.col("_is_current")).alias("live"),
     )
-    with settings.during(batch.sparkSession, orderly.SETTINGS):
-        rows, size = _counted(_touched(batch, run, standing), *sizes)
     gone = Counts(history_rows=size.pop("heads"), current_rows=size.pop("live"))
     if not size["rederived"]:
         old = heads.join(rows.select("_key"), "_key")
@@ -177,7 +175,8 @@ def touched(batch: DataFrame, run: int, standing: Standing) -> Touched:
 def _counted(found: DataFrame, *sizes: Column) -> tuple[DataFrame, dict[str, Any]]:
     """The keys, kept, and their numbers, which the same pass observes."""
     seen = Observation("keys")
-    return kept(found.observe(seen, *sizes)), seen.get
+    with settings.during(found.sparkSession, orderly.SETTINGS):
+        return kept(found.observe(seen, *sizes)), seen.get
 
 
 def _sizes() -> list[Column]:
