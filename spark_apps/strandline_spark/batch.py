@@ -1,6 +1,7 @@
 """What arrived for one table in a run: decoded, counted, and put on record."""
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, Observation
@@ -8,7 +9,7 @@ from pyspark.sql import functions as F
 
 from strandline import connect
 from strandline.rules import TableRules
-from strandline_spark import changes, delta, documents, intake, observed, servers, verdict
+from strandline_spark import changes, delta, documents, intake, landing, observed, servers, verdict
 from strandline_spark.checkpoint import kept
 from strandline_spark.definitions import Apart
 from strandline_spark.distinct import STREAMED
@@ -68,6 +69,11 @@ NOTHING = Batch(Tally(), None)
 
 def arrived(part: Part) -> Batch:
     """Decodes the part's records; stores its changes, and in quarantine what can't be read."""
+    with nullcontext() if part.small else landing.spread(part.spark):
+        return _arrived(part)
+
+
+def _arrived(part: Part) -> Batch:
     path = part.lake.changes(part.cut.table)
     decoded, columns, keys = _decoded(part)
     if part.small:
