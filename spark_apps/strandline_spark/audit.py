@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from strandline.errors import AuditError
 from strandline.receipt import Counts
+from strandline_spark.changes import quoted
 from strandline_spark.checkpoint import kept
 from strandline_spark.windows import of_key
 
@@ -21,6 +22,12 @@ class Written:
 
 
 NOTHING = Written(0, 0, 0)
+
+# What tells whether the versions of a key follow each other; the rest is carried as one value, as
+# in `fold`.
+_SEAM = (
+    "_key", "_seq_from", "_seq_to", "_valid_from", "_valid_to", "_is_head", "_is_current",
+)  # fmt: skip
 
 
 def audited(versions: DataFrame, topic: str) -> tuple[DataFrame, Written]:
@@ -41,7 +48,10 @@ def audited(versions: DataFrame, topic: str) -> tuple[DataFrame, Written]:
         | (F.col("_is_current") != end.isNull())
     )
     seen = Observation("audit")
-    counted = versions.withColumn("_broken", F.coalesce(broken, F.lit(False))).observe(
+    names = [name for name in versions.columns if name != "_hash"]
+    carried = (quoted(name) for name in names if name not in _SEAM)
+    seams = versions.select("_hash", *_SEAM, F.struct(*carried).alias("_carried"))
+    counted = seams.withColumn("_broken", F.coalesce(broken, F.lit(False))).observe(
         seen,
         F.count("*").alias("rows"),
         F.count_if("_is_current").alias("live"),
@@ -49,7 +59,8 @@ def audited(versions: DataFrame, topic: str) -> tuple[DataFrame, Written]:
         F.count_if("_broken").alias("broken"),
         F.min(F.when(F.col("_broken"), F.col("_key"))).alias("key"),
     )
-    rows, found = kept(counted.drop("_broken", "_hash")), seen.get
+    rows = counted.select(*_SEAM, "_carried.*").select(*map(quoted, names))
+    rows, found = kept(rows), seen.get
     if found["broken"]:
         raise AuditError(
             f"{topic}: {found['broken']} versions would overlap or stand open twice, e.g. of key "

@@ -13,7 +13,7 @@ from strandline_spark import in_flight, repetition, servers, shift
 from strandline_spark.changes import quoted
 from strandline_spark.distinct import first_deliveries, numbered
 from strandline_spark.fences import fenced
-from strandline_spark.fold import Columns, fold
+from strandline_spark.fold import Columns, fold, packed
 from strandline_spark.heads import Keys
 from strandline_spark.link import BASE, is_image, lives, moved, not_stale, unmoved
 from strandline_spark.unordered import unordered
@@ -152,11 +152,11 @@ def derive_orderly(
     rows = _as_rows(changes, context)
     if heads is not None:
         rows = rows.unionByName(_as_base(heads, changes, context))
-    fenceless = fenced(rows, None, context.rules).drop("_cut_here", "_outdated")
+    rows = fenced(rows, None, context.rules)
+    if not keys.partial:
+        rows = packed(rows, context.columns)
     return Derived(
-        versions=fold(
-            unmoved(lives(fenceless)), context.columns, partial=keys.partial, fenced=False
-        ),
+        versions=fold(unmoved(lives(rows)), context.columns, partial=keys.partial, fenced=False),
         unseen=None,
         keys=keys.orderly,
         distinct=keys.changes,

@@ -34,28 +34,60 @@ class Columns:
         """All of them in their order."""
         return list(self.json)
 
+    @property
+    def ignored(self) -> list[str]:
+        """Those whose change makes no version."""
+        return [name for name in self.json if name not in self.tracked]
+
     def compared(self) -> Column:
         """What two images are compared by: JSON documents without regard to white space."""
-        cells = (
-            values.comparable_json(F.col(quoted(name))) if self.json[name] else F.col(quoted(name))
-            for name in self.tracked
-        )
-        missing: Column = F.col("_unavailable")
-        if len(self.tracked) < len(self.json):
+        every, missing = F.col("_cells"), F.col("_unavailable")
+        if self.ignored:
             own = F.array(*(F.lit(name) for name in self.tracked)).cast("array<string>")
             missing = F.array_intersect(missing, own)
-        return F.struct(*(c.alias(f"c{n}") for n, c in enumerate(cells)), missing.alias("missing"))
+        if self.ignored or any(self.json.values()):
+            cells = (self._compared(name).alias(f"c{n}") for n, name in enumerate(self.tracked))
+            every = F.struct(*cells)
+        return F.struct(every.alias("cells"), missing.alias("missing"))
+
+    def _compared(self, name: str) -> Column:
+        cell = F.col("_cells").getField(name)
+        return values.comparable_json(cell) if self.json[name] else cell
+
+
+# What a version has from its row, and no window looks at. All of it: Spark would take single fields
+# out of `_carried` again, and carry these.
+_CARRIED = (
+    "_position", "_moved_from", "_tx_id", "_source_ts", "_ts_quality", "_topic", "_partition",
+    "_offset", "_recorded_at", "_base_op", "_base_seq_from", "_base_seq_to", "_base_closed_by",
+    "_base_moved_to",
+)  # fmt: skip
+
+
+def packed(rows: DataFrame, columns: Columns) -> DataFrame:
+    """Rows with their cells and what else they only carry as one value each: `_cells`, `_carried`.
+
+    Every window copies its rows cell by cell, and has Spark write code that does so.
+    """
+    apart = {*_CARRIED, *columns.names}
+    return rows.select(
+        *(name for name in rows.columns if name not in apart),
+        F.struct(*_CARRIED).alias("_carried"),
+        F.struct(*map(quoted, columns.names)).alias("_cells"),
+    )
 
 
 def fold(linked: DataFrame, columns: Columns, *, partial: bool, fenced: bool) -> DataFrame:
     """The versions of the keys, with `_hash`, `_is_head` and, on the heads, `_seq_seen`.
 
-    `partial`: whether any image lacks columns; if not, nothing has to be filled. `fenced`: whether
-    the table has fences.
+    `partial`: whether any image lacks columns; if not, nothing has to be filled, and the rows may
+    be `packed`. `fenced`: whether the table has fences.
     """
     rows = linked.where(is_image() | F.col("_ends") | _is_base())
     images = _filled(rows, columns.names) if partial else _sent(rows)
     images = images.where("_own").drop("_own", "_line")
+    if "_cells" not in images.columns:
+        images = packed(images, columns)
     return _versions(_boundaries(images, columns, fenced=fenced), columns.names)
 
 
@@ -98,9 +130,8 @@ def _boundaries(rows: DataFrame, columns: Columns, *, fenced: bool) -> DataFrame
     alike = before["life"].eqNullSafe(F.col("_life")) & before["image"].eqNullSafe(image)
     same = before.isNotNull() & alike & ~F.col("_opens") & is_image()
     marked = rows.withColumn("_same", same & ~_is_base())
-    ignored = [name for name in columns.names if name not in columns.tracked]
-    if ignored:
-        marked = _overwritten(marked, ignored)
+    if columns.ignored:
+        marked = _overwritten(marked, columns)
     kept = (_fenced(marked) if fenced else marked).where(~F.col("_same")).drop("_same")
     if not fenced:
         return kept
@@ -120,20 +151,32 @@ def _fenced(rows: DataFrame) -> DataFrame:
     )
 
 
-def _overwritten(rows: DataFrame, ignored: Sequence[str]) -> DataFrame:
+def _overwritten(rows: DataFrame, columns: Columns) -> DataFrame:
     """The version's first row gets what its last one has of the ignored columns."""
     life = of_key("_life")
     number = F.count_if(~F.col("_same") & is_image()).over(so_far(life.orderBy("_seq")))
     version = of_key("_life", "_standing").orderBy("_seq")
     whole = version.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    told = [*ignored, "_unavailable"]
-    last = F.last(F.when(is_image(), F.struct(*map(quoted, told))), ignorenulls=True).over(whole)
-    latest = rows.withColumn("_standing", number).withColumn("_latest", last)
-    replaced = {
-        name: F.when(is_image(), F.col("_latest").getField(name)).otherwise(F.col(quoted(name)))
-        for name in told
-    }
-    return latest.withColumns(replaced).drop("_standing", "_latest")
+    told = F.when(is_image(), F.struct("_cells", "_unavailable"))
+    latest = F.col("_latest")
+    cells = (
+        (latest["_cells"] if name in columns.ignored else F.col("_cells"))
+        .getField(name)
+        .alias(name)
+        for name in columns.names
+    )
+    replaced = {"_cells": F.struct(*cells), "_unavailable": latest["_unavailable"]}
+    return (
+        rows.withColumn("_standing", number)
+        .withColumn("_latest", F.last(told, ignorenulls=True).over(whole))
+        .withColumns(
+            {
+                name: F.when(is_image(), value).otherwise(F.col(name))
+                for name, value in replaced.items()
+            }
+        )
+        .drop("_standing", "_latest")
+    )
 
 
 def _versions(boundaries: DataFrame, columns: Sequence[str]) -> DataFrame:
@@ -153,10 +196,8 @@ def _versions(boundaries: DataFrame, columns: Sequence[str]) -> DataFrame:
         .withColumns({"_reached": reached, "_last": F.col("_seq") == F.max(version).over(of_key())})
         .withColumn("_next", F.lead(_next_boundary()).over(by_key()))
     )
-    return timed.where(is_image() | _is_base()).select(
-        *(F.col(quoted(name)) for name in columns),
-        *_meta(),
-    )
+    versions = timed.where(is_image() | _is_base()).select("*", "_cells.*", "_carried.*")
+    return versions.select(*(F.col(quoted(name)) for name in columns), *_meta())
 
 
 def _next_boundary() -> Column:
