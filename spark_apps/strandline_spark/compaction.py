@@ -5,7 +5,7 @@ A table that fails does not hold the others; the receipt says what happened to e
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -82,8 +82,8 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
     prepare(spark, lake)
     connector = CONNECTORS[manifest.connector].rules
     own = session(spark, {**SETTINGS, **small.SETTINGS})
-    few = small.few(own, manifest)
-    with _shared(own, manifest, few.short) as shared:
+    with _shared(own, manifest) as shared:
+        few = small.few(own, manifest, short=shared.whole) if shared else small.NONE
         told = control.told(session(spark, SETTINGS), manifest, connector)
         refused = _refused(spark, lake)
 
@@ -130,11 +130,9 @@ def side_by_side(
 
 
 @contextmanager
-def _shared(
-    spark: SparkSession, manifest: Manifest, tables: Collection[str]
-) -> Iterator[Shared | None]:
+def _shared(spark: SparkSession, manifest: Manifest) -> Iterator[Shared | None]:
     """What the small tables share; None where it can't be read: then each says so for itself."""
-    cuts = [cut for cut in manifest.tables if cut.table in tables]
+    cuts = small.cuts(manifest)
     try:
         shared = intake.shared(spark, manifest, cuts) if cuts else None
     except (PySparkException, Py4JJavaError):

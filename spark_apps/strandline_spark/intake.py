@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
-from strandline_spark import documents, landing
+from strandline_spark import documents, landing, small
 from strandline_spark.checkpoint import kept
 from strandline_spark.documents import SchemaPair
 
@@ -24,11 +24,13 @@ Schemas = Mapping[int, SchemaPair]
 class Shared:
     """The landed records of small tables, kept, and their schemas by topic.
 
-    `view` names the records; it is global, which is what sessions have in common.
+    `view` names the records; it is global, which is what sessions have in common. `whole`: whether
+    it has all of them. Those with long values (`small.LONG`) are left out.
     """
 
     view: str
     schemas: Mapping[str, Schemas]
+    whole: bool
 
     def of(self, spark: SparkSession, cut: TableCut) -> tuple[DataFrame, Schemas]:
         """The table's parsed records, in the session that asks, and their schemas."""
@@ -41,11 +43,14 @@ class Shared:
 
 
 def shared(spark: SparkSession, manifest: Manifest, cuts: Sequence[TableCut]) -> Shared:
-    """Reads what the manifest pins of these tables."""
-    view = f"landed_{uuid4().hex}"
-    landed = kept(_landed(spark, manifest, cuts))
+    """Reads what the manifest pins of these tables, but for long values."""
+    view, seen = f"landed_{uuid4().hex}", Observation("landed")
+    is_long = F.coalesce(F.octet_length("value") > small.LONG, F.lit(False))
+    every = _landed(spark, manifest, cuts).observe(seen, F.count_if(is_long).alias("long"))
+    landed = kept(every.where(~is_long))
     landed.createGlobalTempView(view)
-    return Shared(view, documents.distinct_schemas(documents.parsed(landed, _flattened(cuts))))
+    schemas = documents.distinct_schemas(documents.parsed(landed, _flattened(cuts)))
+    return Shared(view, schemas, whole=not seen.get["long"])
 
 
 def parsed(landed: DataFrame, cut: TableCut) -> tuple[DataFrame, Schemas]:

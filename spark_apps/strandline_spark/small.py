@@ -68,21 +68,26 @@ class Few:
 NONE = Few()
 
 
-def few(spark: SparkSession, manifest: Manifest) -> Few:
-    """Looks at the records of tables of which few arrived.
+def cuts(manifest: Manifest) -> list[TableCut]:
+    """The tables of which few records arrived, short or long."""
+    return [cut for cut in manifest.tables if 0 < cut.offsets < SMALL]
+
+
+def few(spark: SparkSession, manifest: Manifest, *, short: bool = False) -> Few:
+    """Looks at the records of tables of which few arrived; `short`: they are known to be so.
 
     None are known where they can't be read: then each table says so for itself.
     """
-    cuts = [cut for cut in manifest.tables if 0 < cut.offsets < SMALL]
-    if not cuts:
-        return NONE
+    found = cuts(manifest)
+    if not found or short:
+        return Few(frozenset(cut.table for cut in found))
     try:
-        bytes_of = _long(spark, manifest, cuts)
+        bytes_of = _long(spark, manifest, found)
     except (PySparkException, Py4JJavaError):
         log.exception("%s: the small tables are read one by one", manifest.source)
         return NONE
-    long = {cut.table: bytes_of[cut.topic] for cut in cuts if cut.topic in bytes_of}
-    return Few(frozenset(cut.table for cut in cuts) - long.keys(), long)
+    long = {cut.table: bytes_of[cut.topic] for cut in found if cut.topic in bytes_of}
+    return Few(frozenset(cut.table for cut in found) - long.keys(), long)
 
 
 def _long(spark: SparkSession, manifest: Manifest, cuts: Iterable[TableCut]) -> dict[str, int]:

@@ -1,8 +1,10 @@
 """What counts as a small run: few records, none of them long."""
 
+from dataclasses import replace
+
 import pytest
 from events import Stream
-from strandline_spark import delta, small
+from strandline_spark import delta, intake, small
 from strandline_spark.compaction import compact
 from strandline_spark.engine import CaptureLake
 
@@ -31,6 +33,24 @@ def test_a_table_of_few_records_is_small_unless_one_of_them_is_long(spark, captu
     few = small.few(spark, manifest)
     assert (few.short, few.long.keys()) == ({SHORT}, {LONG})
     assert few.long[LONG] >= small.LONG
+
+
+def test_the_records_of_small_tables_are_read_together_but_for_the_long_ones(spark, capture):
+    _, manifest = capture
+    short = [cut for cut in manifest.tables if cut.topic == SHORT]
+    assert intake.shared(spark, manifest, short).whole
+    both = intake.shared(spark, manifest, manifest.tables)
+    assert not both.whole
+    read = {cut.topic: both.of(spark, cut)[0].count() for cut in manifest.tables}
+    assert read == {SHORT: 1, LONG: 0}
+
+
+def test_where_no_record_is_long_nobody_looks_for_one(spark, capture, monkeypatch):
+    _, manifest = capture
+    monkeypatch.setattr(small, "_long", lambda *_: 1 / 0)
+    short = tuple(cut for cut in manifest.tables if cut.topic == SHORT)
+    (table,) = compact(spark, replace(manifest, tables=short)).tables
+    assert table.error is None
 
 
 def test_of_long_records_a_task_has_a_bounded_number_of_bytes_however_many_arrived():
