@@ -9,7 +9,7 @@ from strandline.errors import AuditError
 from strandline.receipt import Counts
 from strandline_spark.changes import quoted
 from strandline_spark.checkpoint import kept
-from strandline_spark.windows import of_key
+from strandline_spark.windows import of_key, packed
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,7 @@ class Written:
 
 NOTHING = Written(0, 0, 0)
 
-# What tells whether the versions of a key follow each other; the rest is carried as one value, as
-# in `fold`.
+# What tells whether the versions of a key follow each other.
 _SEAM = (
     "_key", "_seq_from", "_seq_to", "_valid_from", "_valid_to", "_is_head", "_is_current",
 )  # fmt: skip
@@ -49,8 +48,7 @@ def audited(versions: DataFrame, topic: str) -> tuple[DataFrame, Written]:
     )
     seen = Observation("audit")
     names = [name for name in versions.columns if name != "_hash"]
-    carried = (quoted(name) for name in names if name not in _SEAM)
-    seams = versions.select("_hash", *_SEAM, F.struct(*carried).alias("_carried"))
+    seams = packed(versions, "_carried", [name for name in names if name not in _SEAM])
     counted = seams.withColumn("_broken", F.coalesce(broken, F.lit(False))).observe(
         seen,
         F.count("*").alias("rows"),

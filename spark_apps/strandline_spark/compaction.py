@@ -132,7 +132,7 @@ def side_by_side(
 @contextmanager
 def _shared(spark: SparkSession, manifest: Manifest) -> Iterator[Shared | None]:
     """What the small tables share; None where it can't be read: then each says so for itself."""
-    cuts = small.cuts(manifest)
+    cuts = small.candidates(manifest)
     try:
         shared = intake.shared(spark, manifest, cuts) if cuts else None
     except (PySparkException, Py4JJavaError):

@@ -13,7 +13,7 @@ from strandline_spark import in_flight, repetition, servers, shift
 from strandline_spark.changes import quoted
 from strandline_spark.distinct import first_deliveries, numbered
 from strandline_spark.fences import fenced
-from strandline_spark.fold import Columns, fold, packed
+from strandline_spark.fold import Columns, carried, fold
 from strandline_spark.heads import Keys
 from strandline_spark.link import BASE, is_image, lives, moved, not_stale, unmoved
 from strandline_spark.unordered import unordered
@@ -154,7 +154,7 @@ def derive_orderly(
         rows = rows.unionByName(_as_base(heads, changes, context))
     rows = fenced(rows, None, context.rules)
     if not keys.partial:
-        rows = packed(rows, context.columns)
+        rows = carried(rows, context.columns)
     return Derived(
         versions=fold(unmoved(lives(rows)), context.columns, partial=keys.partial, fenced=False),
         unseen=None,

@@ -15,7 +15,7 @@ from strandline.version import ClosedBy, TimeQuality
 from strandline_spark import values
 from strandline_spark.changes import quoted
 from strandline_spark.link import BASE, by_key, earlier, is_image, so_far
-from strandline_spark.windows import of_key
+from strandline_spark.windows import of_key, packed
 
 
 def _is_base() -> Column:
@@ -55,8 +55,7 @@ class Columns:
         return values.comparable_json(cell) if self.json[name] else cell
 
 
-# What a version has from its row, and no window looks at. All of it: Spark would take single fields
-# out of `_carried` again, and carry these.
+# What a version has from its row, and no window looks at.
 _CARRIED = (
     "_position", "_moved_from", "_tx_id", "_source_ts", "_ts_quality", "_topic", "_partition",
     "_offset", "_recorded_at", "_base_op", "_base_seq_from", "_base_seq_to", "_base_closed_by",
@@ -64,30 +63,22 @@ _CARRIED = (
 )  # fmt: skip
 
 
-def packed(rows: DataFrame, columns: Columns) -> DataFrame:
-    """Rows with their cells and what else they only carry as one value each: `_cells`, `_carried`.
-
-    Every window copies its rows cell by cell, and has Spark write code that does so.
-    """
-    apart = {*_CARRIED, *columns.names}
-    return rows.select(
-        *(name for name in rows.columns if name not in apart),
-        F.struct(*_CARRIED).alias("_carried"),
-        F.struct(*map(quoted, columns.names)).alias("_cells"),
-    )
+def carried(rows: DataFrame, columns: Columns) -> DataFrame:
+    """Rows with their cells as one value, `_cells`, and with `_carried`."""
+    return packed(packed(rows, "_carried", _CARRIED), "_cells", columns.names)
 
 
 def fold(linked: DataFrame, columns: Columns, *, partial: bool, fenced: bool) -> DataFrame:
     """The versions of the keys, with `_hash`, `_is_head` and, on the heads, `_seq_seen`.
 
     `partial`: whether any image lacks columns; if not, nothing has to be filled, and the rows may
-    be `packed`. `fenced`: whether the table has fences.
+    be `carried`. `fenced`: whether the table has fences.
     """
     rows = linked.where(is_image() | F.col("_ends") | _is_base())
     images = _filled(rows, columns.names) if partial else _sent(rows)
     images = images.where("_own").drop("_own", "_line")
     if "_cells" not in images.columns:
-        images = packed(images, columns)
+        images = carried(images, columns)
     return _versions(_boundaries(images, columns, fenced=fenced), columns.names)
 
 

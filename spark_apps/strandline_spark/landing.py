@@ -12,7 +12,7 @@ from strandline_spark import settings
 from strandline_spark.shallow import any_of
 
 _TASKS = "spark.sql.files.minPartitionNum"
-_A_CORE = 2  # tasks: files whose offsets overlap are opened in vain, and that takes one no time
+_PER_CORE = 2  # some tasks get a file with no wanted offset, and have nothing to do
 _OPENING = "spark.sql.files.openCostInBytes"
 _NO_COST = str(64 << 10)  # beside what records of so many bytes take
 
@@ -36,7 +36,7 @@ def spread(spark: SparkSession) -> AbstractContextManager[None]:
     """
     if spark.conf.get(_TASKS, None) is not None:
         return settings.during(spark, {})
-    tasks = _A_CORE * spark.sparkContext.defaultParallelism
+    tasks = _PER_CORE * spark.sparkContext.defaultParallelism
     return settings.during(spark, {_TASKS: str(tasks), _OPENING: _NO_COST})
 
 

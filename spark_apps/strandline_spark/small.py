@@ -68,7 +68,7 @@ class Few:
 NONE = Few()
 
 
-def cuts(manifest: Manifest) -> list[TableCut]:
+def candidates(manifest: Manifest) -> list[TableCut]:
     """The tables of which few records arrived, short or long."""
     return [cut for cut in manifest.tables if 0 < cut.offsets < SMALL]
 
@@ -78,7 +78,7 @@ def few(spark: SparkSession, manifest: Manifest, *, short: bool = False) -> Few:
 
     None are known where they can't be read: then each table says so for itself.
     """
-    found = cuts(manifest)
+    found = candidates(manifest)
     if not found or short:
         return Few(frozenset(cut.table for cut in found))
     try:

@@ -1,7 +1,11 @@
 """Windows over the rows of one key."""
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
+
+from strandline_spark.changes import quoted
 
 
 def hashed(rows: DataFrame) -> DataFrame:
@@ -20,3 +24,14 @@ def of_key(*names: str | Column) -> WindowSpec:
     Expects `hashed` rows.
     """
     return Window.partitionBy("_hash", "_key", *names)
+
+
+def packed(rows: DataFrame, value: str, names: Sequence[str]) -> DataFrame:
+    """Rows with these columns as one value, for windows that do not look at them.
+
+    A window copies its rows column by column, and each of its tasks has Spark write code that does
+    so. Whoever packs columns asks for all of them in the end: Spark would take single ones out
+    again, and carry these.
+    """
+    others = (quoted(name) for name in rows.columns if name not in set(names))
+    return rows.select(*others, F.struct(*map(quoted, names)).alias(value))
