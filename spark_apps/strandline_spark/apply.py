@@ -10,7 +10,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from strandline_spark import delta
+from strandline_spark import delta, settings
 from strandline_spark.changes import quoted
 from strandline_spark.heads import Touched
 
@@ -50,11 +50,20 @@ def replace(versions: DataFrame, keys: Touched, path: str) -> None:
         # Every key has its old head among its versions, closed or as it was. So closed versions are
         # in a partition that is not looked at.
         _replace(versions, path, f"_standing.{PARTITION} = true")
-    elif _covered(keys.former, versions):
-        # Nothing of a key begins behind its head, so of one that is appended to only that goes.
-        _replace(versions, path, "_new._seq_from <= _standing._seq_from")
     else:
-        _merge(versions, keys, path)
+        _replace_rederived(versions, keys, keys.former, path)
+
+
+def _replace_rederived(versions: DataFrame, keys: Touched, former: DataFrame, path: str) -> None:
+    """Replaces every version of re-derived keys, which were `former` ones."""
+    # All versions are looked through, however few changes came: sorted, unless Spark finds out by
+    # itself that the others are few.
+    with settings.during(versions.sparkSession, {settings.ADAPTIVE: None}):
+        if _covered(former, versions):
+            # Nothing of a key begins behind its head, so of one that is appended to only that goes.
+            _replace(versions, path, "_new._seq_from <= _standing._seq_from")
+        else:
+            _merge(versions, keys, path)
 
 
 def _replace(versions: DataFrame, path: str, reach: str) -> None:

@@ -35,6 +35,9 @@ SETTINGS = {
     **_INTERPRETED,
     "spark.sql.shuffle.partitions": "1",
     "spark.databricks.delta.snapshotPartitions": "1",
+    # Plans stay as they are. Where one task does all, there is little to learn from what a stage
+    # had for the next, and each time the rest is planned anew, and Delta lists its files again.
+    settings.ADAPTIVE: "false",
 }
 _ONE_BY_ONE = {
     "spark.sql.files.maxPartitionBytes": str(1 << 40),

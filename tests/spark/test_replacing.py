@@ -6,13 +6,14 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from delta.tables import DeltaTable
-from strandline_spark import apply, delta
+from strandline_spark import apply, delta, settings, small
 from strandline_spark.heads import Touched
 
 from strandline.receipt import Counts
 
 KEYS = "_key STRING, _rederive BOOLEAN, _orderly BOOLEAN, changes BIGINT, partial BOOLEAN"
 VERSIONS = "_key STRING, _seq_from STRING, _is_head BOOLEAN, _is_current BOOLEAN, name STRING"
+ADAPTIVE = "spark.sql.adaptive.enabled"
 AGAIN, APPENDED, OTHER = "again", "appended", "other"
 
 
@@ -71,6 +72,19 @@ def test_a_key_that_begins_no_later_than_before_is_replaced_in_one_pass(history,
     new = life(AGAIN, *begins, name="new")
 
     assert history.replaced([*new, *GROWN]) == (sorted([*LEFT, *new]), "WRITE")
+
+
+def test_a_history_is_looked_through_by_a_plan_that_may_change_however_few_changes_came(
+    history, monkeypatch
+):
+    seen, spark = [], history.spark
+    monkeypatch.setattr(apply, "_replace", lambda *_: seen.append(spark.conf.get(ADAPTIVE)))
+
+    with settings.during(spark, small.SETTINGS):
+        history.replaced([*life(AGAIN, "2", "9"), *GROWN])
+        seen.append(spark.conf.get(ADAPTIVE))
+
+    assert seen == ["true", "false"]
 
 
 def test_of_a_key_that_begins_later_than_before_the_first_version_goes_too(history):
