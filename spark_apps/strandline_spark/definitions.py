@@ -104,7 +104,7 @@ class Apart:
         ).drop("_source")
         every = [each for definitions in found.values() for each in definitions]
         split, definitions = {}, {}
-        for row in _kinds(numbered).collect():
+        for row in sorted(_kinds(numbered).collect(), key=lambda row: row["first"]):
             pair = schemas[row["_schema"]]
             if row["_definition"] is not None:
                 names = frozenset(name for names in row["row_names"] for name in names)
@@ -170,12 +170,8 @@ def _is_one_of(numbers: Sequence[int]) -> Column:
 
 
 def _kinds(numbered: DataFrame) -> DataFrame:
-    """What there is of records, oldest first, with the fields that those without schema have."""
-    return (
-        numbered.groupBy("schema_id", "_schema", "_definition")
-        .agg(
-            F.collect_set(documents.row_names()).alias("row_names"),
-            F.min(F.struct("partition", "offset")).alias("first"),
-        )
-        .orderBy("first")
+    """What there is of records, its `first` one, and the fields that those without schema have."""
+    return numbered.groupBy("schema_id", "_schema", "_definition").agg(
+        F.collect_set(documents.row_names()).alias("row_names"),
+        F.min(F.struct("partition", "offset")).alias("first"),
     )

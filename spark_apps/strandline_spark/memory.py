@@ -19,9 +19,9 @@ _LEAST = 16 << 20  # bytes: below this the pieces would be what fills the heap
 def settings(spark: SparkSession) -> dict[str, str]:
     """Those of a session in which large tables are worked on, besides what all have.
 
-    None where Spark knows of no executor yet: then its own hold.
+    None where somebody has told Spark already, or it knows of no executor yet: then its own hold.
     """
-    shares = _shares(spark)
+    shares = [] if spark.conf.get(PIECE, None) else _shares(spark)
     return {PIECE: str(max(min(shares) // _ABOVE_EACH_OTHER, _LEAST))} if shares else {}
 
 

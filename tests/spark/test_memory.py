@@ -1,6 +1,6 @@
 """What the windows of a task may hold, so that each of them has room."""
 
-from strandline_spark import memory, small
+from strandline_spark import memory, settings, small
 from strandline_spark.compaction import side_by_side
 
 from strandline.manifest import TableCut
@@ -31,3 +31,9 @@ def test_eight_windows_of_as_many_tasks_as_run_at_once_have_room_in_what_spark_s
 
 def test_of_long_values_a_window_holds_what_it_can(spark):
     assert piece(spark, small.Few(long={TOPIC: small.LONG})) == (1 << 63) - 1
+
+
+def test_what_somebody_told_spark_of_windows_holds(spark):
+    with settings.during(spark, {memory.PIECE: "64m"}):
+        assert memory.settings(spark) == {}
+    assert memory.settings(spark)
