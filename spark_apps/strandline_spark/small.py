@@ -106,12 +106,8 @@ def _long(spark: SparkSession, manifest: Manifest, cuts: Iterable[TableCut]) -> 
 @contextmanager
 def compiled(spark: SparkSession, rows: int) -> Iterator[None]:
     """Inside, a small run looks through that many rows of a history: by compiled stages if many."""
-    with settings.during(spark, dict.fromkeys(_INTERPRETED) if rows >= SMALL else {}):
+    if rows < SMALL:
         yield
-
-
-@contextmanager
-def many(spark: SparkSession, rows: int) -> Iterator[None]:
-    """Inside, a small run makes that many rows of few: as a large one does if many."""
-    with settings.during(spark, dict.fromkeys(SETTINGS) if rows >= SMALL else {}):
+        return
+    with settings.during(spark, dict.fromkeys(_INTERPRETED)):
         yield

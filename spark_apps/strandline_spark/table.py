@@ -21,7 +21,6 @@ from strandline_spark import (
     heads,
     noted,
     rekeyed,
-    small,
 )
 from strandline_spark.batch import NOTHING, Batch, Tally, arrived
 from strandline_spark.deliveries import Deliveries, gathered, new_sweeps
@@ -31,6 +30,7 @@ from strandline_spark.heads import Standing, Touched
 from strandline_spark.link import still_out
 from strandline_spark.noted import Noted
 from strandline_spark.part import Part
+from strandline_spark.small import compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,10 @@ class TableRun(Part):
             ),
         )
         sweeps = new_sweeps(self, batch, applied)
-        before = self._before() if applied >= 0 else None
         if sweeps is not None or tally.changes + tally.fences + tally.tombstones:
-            with self._of_every_key(before, fenced=sweeps is not None or tally.fences > 0):
-                receipt = self._fold(batch, sweeps, before, applied, receipt)
-        elif before is not None:
+            receipt = self._fold(batch, sweeps, applied, receipt)
+        elif applied >= 0:
+            before = self._before()
             counts = replace(receipt.counts, **before.totals)
             receipt = replace(receipt, counts=counts, orphaned_moves=before.orphans)
             receipt = self._versioned(receipt)
@@ -73,13 +72,9 @@ class TableRun(Part):
     # ------------------------------------------------------------------ fold
 
     def _fold(
-        self,
-        batch: Batch,
-        sweeps: DataFrame | None,
-        before: Noted | None,
-        applied: int,
-        receipt: TableReceipt,
+        self, batch: Batch, sweeps: DataFrame | None, applied: int, receipt: TableReceipt
     ) -> TableReceipt:
+        before = self._before() if applied >= 0 else None
         known = gathered(self, batch, sweeps, before, applied)
         waited = {} if before is None else before.waiting
         tags = batch.tally.tags | (frozenset() if before is None else before.tags)
@@ -142,13 +137,7 @@ class TableRun(Part):
         """Around what looks through the last versions of all keys, however few have changes."""
         if before is None or not self.small:
             return nullcontext()
-        return small.compiled(self.spark, before.receipt.counts.current_rows)
-
-    def _of_every_key(self, before: Noted | None, *, fenced: bool) -> AbstractContextManager[None]:
-        """Around what makes new versions of all keys, where a truncate or a sweep has come."""
-        if before is None or not self.small or not fenced:
-            return nullcontext()
-        return small.many(self.spark, before.receipt.counts.current_rows)
+        return compiled(self.spark, before.receipt.counts.current_rows)
 
     @staticmethod
     def _identities(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from events import Stream
-from strandline_spark import audit, delta, intake, small
+from strandline_spark import delta, intake, small
 from strandline_spark.compaction import compact
 from strandline_spark.engine import CaptureLake
 
@@ -66,26 +66,3 @@ def test_tables_with_long_records_and_without_are_applied_in_one_run(spark, capt
         topic: delta.read(spark, lake.history(topic)).first()["name"] for topic in (SHORT, LONG)
     }
     assert names == {SHORT: "short", LONG: NOTE}
-
-
-def test_a_truncate_that_comes_alone_ends_rows_as_a_large_run_does(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(small, "SMALL", 3)
-    stream, seen, audited = Stream(topic=SHORT), [], audit.audited
-
-    def noticed(versions, topic):
-        own = versions.sparkSession.conf
-        seen.append(all(own.get(name, None) == value for name, value in small.SETTINGS.items()))
-        return audited(versions, topic)
-
-    monkeypatch.setattr(audit, "audited", noticed)
-    for key in (1, 2, 3):
-        stream.change("c", key, 10 + key, name="first")
-    stream.change("u", 1, 20, name="second")
-    stream.truncate(30)
-    batches = [stream.records[:3], stream.records[3:4], stream.records[4:]]
-    lake = SourceLake(tmp_path.as_posix(), "shop")
-    capture = CaptureLake(spark, lake, "postgresql", engine.recorded_at(stream.records))
-    receipts = list(capture.runs(batches))
-
-    assert seen == [False, True, False]  # a row's update alone is small
-    assert receipts[-1].tables[0].counts.current_rows == 0
