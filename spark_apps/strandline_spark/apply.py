@@ -55,7 +55,7 @@ def replace(versions: DataFrame, keys: Touched, path: str) -> None:
 
 
 def _replace_rederived(versions: DataFrame, keys: Touched, former: DataFrame, path: str) -> None:
-    """Replaces heads and, of re-derived keys, every version, which `former` ones were."""
+    """Replaces heads, and of re-derived keys all versions that they had, the `former` ones."""
     # All versions are looked through, however few changes came: sorted, unless Spark finds out by
     # itself that the others are few.
     with settings.during(versions.sparkSession, {settings.ADAPTIVE: None}):
