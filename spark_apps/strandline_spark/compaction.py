@@ -13,13 +13,14 @@ from dataclasses import replace
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from strandline.errors import StrandlineError
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline_spark import control, delta, gateway, intake, memory, settings, small
+from strandline_spark import abandoned, control, delta, gateway, intake, memory, settings, small
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.intake import Shared
 from strandline_spark.small import Few
@@ -86,6 +87,7 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
         few = small.few(own, manifest, short=shared.whole) if shared else small.NONE
         told = control.told(session(spark, SETTINGS), manifest, connector)
         refused = _refused(spark, lake)
+        abandoned.forget_refusals(spark, lake, manifest, refused)
 
         def apply(own: SparkSession, cut: TableCut) -> TableReceipt:
             is_small = cut.table in few.short
@@ -145,12 +147,12 @@ def _shared(spark: SparkSession, manifest: Manifest) -> Iterator[Shared | None]:
             shared.release(spark)
 
 
-def _refused(spark: SparkSession, lake: SourceLake) -> frozenset[str]:
-    """The tables of which records were ever put into quarantine."""
+def _refused(spark: SparkSession, lake: SourceLake) -> Mapping[str, int]:
+    """The tables of which records were ever put into quarantine, and by which run last."""
     if delta.version(spark, lake.quarantine) == 0:
-        return frozenset()
-    tables = delta.read(spark, lake.quarantine).select("table").distinct()
-    return frozenset(row["table"] for row in tables.collect())
+        return {}
+    tables = delta.read(spark, lake.quarantine).groupBy("table").agg(F.max("run").alias("last"))
+    return {row["table"]: row["last"] for row in tables.collect()}
 
 
 def _attempted(

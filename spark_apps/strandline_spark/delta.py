@@ -69,6 +69,13 @@ def applied(spark: SparkSession, path: str, application: str = APPLICATION) -> i
     return int(max(found, default=-1))
 
 
+def latest(spark: SparkSession, path: str) -> int:
+    """The highest run that has committed to the table for any application, -1 where none has."""
+    if not exists(spark, path):
+        return -1
+    return int(max((t.version() for t in _transactions(spark, path)), default=-1))
+
+
 def _transactions(spark: SparkSession, path: str) -> Iterator[Any]:
     """The newest transaction of each application that ever wrote to the table, as Java objects.
 

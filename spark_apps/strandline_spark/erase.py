@@ -19,7 +19,7 @@ from strandline.errors import Terminal
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline_spark import delta, files, noted
+from strandline_spark import abandoned, delta, files, noted
 from strandline_spark.checkpoint import kept
 from strandline_spark.compaction import prepare, side_by_side
 from strandline_spark.corrections import is_correction
@@ -76,6 +76,8 @@ class _Erased:
         for path, column in self._keyed.items():
             if path != self._history and delta.exists(self._spark, path):
                 did[path.rpartition("/")[2]] = self._deleted(path, column, digests)
+        # They have said where records lie that landing holds for the next run.
+        abandoned.forget_before(self._spark, self._lake, self._cut.table, self._manifest.number)
         did["history"] = self._from_history(digests)
         scrubbed(self._spark, self._lake.landing, shared=True)
         for path in self._keyed:

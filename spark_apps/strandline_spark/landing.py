@@ -22,10 +22,13 @@ def records(
 ) -> DataFrame:
     """The landed records of the ranges, at that version of the table."""
     table = spark.read.format("delta").option("versionAsOf", version).load(landing)
+    return table.where(within(ranges))
+
+
+def within(ranges: Iterable[OffsetRange]) -> Column:
+    """Whether a record (`topic, topic_id, partition, offset`) lies in one of the ranges."""
     by_topic = groupby(sorted(ranges, key=_topic), _topic)
-    return table.where(
-        any_of((F.col("topic") == topic) & any_of(map(_inside, of)) for topic, of in by_topic)
-    )
+    return any_of((F.col("topic") == topic) & any_of(map(_inside, of)) for topic, of in by_topic)
 
 
 def spread(spark: SparkSession) -> AbstractContextManager[None]:

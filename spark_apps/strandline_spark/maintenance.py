@@ -12,7 +12,7 @@ from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline.upkeep import Upkeep
-from strandline_spark import delta, forget, noted
+from strandline_spark import abandoned, delta, forget, noted
 from strandline_spark.compaction import prepare, side_by_side
 from strandline_spark.tidy import added, tidied
 
@@ -49,6 +49,7 @@ class _Tended:
         history = lake.history(table)
         if not delta.exists(self.spark, history):
             return TableReceipt(table, self.cut.topic, Counts())
+        abandoned.forget_before(self.spark, lake, table, self.manifest.number)
         did = self._forget()
         published = self.upkeep.published.get(table)
         did = added(did, tidied(self.spark, history, self.upkeep, published))

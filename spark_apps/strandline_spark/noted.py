@@ -71,10 +71,11 @@ def of_run(spark: SparkSession, history: str, run: int) -> Noted | None:
     return Noted.from_text(delta.metadata(spark, history, run))
 
 
-def before_run(spark: SparkSession, history: str, run: int) -> Noted | None:
-    """What the last run before it noted, as far as the log goes back."""
-    left = (text for number, text in delta.texts(spark, history) if number < run)
-    return next(map(Noted.from_text, left), None)
+def before_run(spark: SparkSession, history: str, run: int) -> tuple[int, Noted | None]:
+    """The last run before it and what that noted; the run itself where the log has none."""
+    left = (one for one in delta.texts(spark, history) if one[0] < run)
+    number, text = next(left, (run, None))
+    return number, None if text is None else Noted.from_text(text)
 
 
 def last(spark: SparkSession, lake: SourceLake, cut: TableCut) -> Noted:

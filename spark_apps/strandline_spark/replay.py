@@ -17,6 +17,7 @@ from strandline.rebuild import Rebuild
 from strandline.receipt import Counts, Receipt, TableReceipt
 from strandline.reconciliation import TOPIC
 from strandline_spark import (
+    abandoned,
     changes,
     comparison,
     control,
@@ -120,6 +121,7 @@ class _Replay:
             done = noted.of_run(spark, history, number)
             assert done is not None  # noqa: S101 - this release wrote it
             return replace(done.receipt, history_version=delta.version(spark, history))
+        abandoned.forget_before(spark, lake, table, number)
         self._refuse_loss(lake)
         shadow = _Shadow(spark, self.manifest, self.cut, self.told, False, self.small)
         built = shadow.compact()
@@ -181,7 +183,8 @@ def _taken_back(spark: SparkSession, manifest: Manifest, cut: TableCut, of: int)
     if "history" not in versions:
         raise Terminal(f"{cut.topic}: run {of} has not swapped this table")
     before = Stores.at(spark, lake, cut.table, versions)
-    earlier = noted.before_run(spark, history, of)
+    last, earlier = noted.before_run(spark, history, of)
+    before = replace(before, changes=before.changes.where(F.col("_run") <= last))
     back = Noted(
         TableReceipt(
             cut.table, cut.topic, heads.totals(before.history), changed=True, did=versions

@@ -12,6 +12,7 @@ from strandline.lineage import held
 from strandline.receipt import Counts, TableReceipt
 from strandline.rekeyed import Identity
 from strandline_spark import (
+    abandoned,
     apply,
     audit,
     changes,
@@ -44,7 +45,11 @@ class TableRun(Part):
         if applied >= self.run:
             mine = noted.of_run(self.spark, history, self.run) or self._before()
             return self._versioned(mine.receipt)
+        of = (self.spark, self.lake, self.cut.table)
+        others = abandoned.is_there(*of, applied)
         batch = self.arrived()
+        if others:
+            abandoned.forget(*of, applied=applied, run=self.run)
         tally = batch.tally
         receipt = TableReceipt(
             table=self.cut.table,
