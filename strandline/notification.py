@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from strandline.connectors.connector import integer, text
 
-_INITIAL = "Initial Snapshot"
+INITIAL = "Initial Snapshot"
 _STARTED, _SCANNED, _COMPLETED = "STARTED", "TABLE_SCAN_COMPLETED", "COMPLETED"
 _SUCCEEDED = frozenset({None, "SUCCEEDED"})
 _ORDER = {_STARTED: 0, _SCANNED: 1}  # of notices in one millisecond; an end comes last
@@ -62,7 +62,7 @@ class Snapshot:
 
 def notice(payload: Mapping[str, object]) -> Notice | None:
     """The notice in a control record; None where it says nothing about a whole snapshot."""
-    if payload.get("aggregate_type") != _INITIAL:
+    if payload.get("aggregate_type") != INITIAL:
         return None
     kind, timestamp = str(payload.get("type")), integer(payload.get("timestamp"))
     data = payload.get("additional_data")

@@ -6,7 +6,7 @@ They are metadata, a few per table; the core reads them, on the driver, for both
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -26,7 +26,8 @@ EVENTS = (
     "topic STRING, topic_id STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, "
     "value BINARY, run INT"
 )
-_TELLING = ('"aggregate_type"', '"tableChanges"')
+# Of the notices only those about whole snapshots: an incremental one sends one for every chunk.
+_TELLING = (f'"{notification.INITIAL}"', '"tableChanges"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,7 @@ def told(spark: SparkSession, manifest: Manifest, connector: Connector) -> Told:
     count = 0
     if manifest.control:
         landed = landing.records(spark, lake.landing, manifest.landing_version, manifest.control)
-        text = F.col("value").cast("string")
-        tells = F.contains(text, F.lit(_TELLING[0])) | F.contains(text, F.lit(_TELLING[1]))
+        tells = _tells()
         found = landed.agg(F.count("*").alias("all"), F.count_if(tells).alias("telling")).first()
         count = found["all"]
         if found["telling"]:
@@ -61,6 +61,11 @@ def told(spark: SparkSession, manifest: Manifest, connector: Connector) -> Told:
     snapshots = _snapshots(events)
     earlier = _snapshots(e for e in events if e.run < manifest.number)
     return Told(count, history, snapshots, [s for s in snapshots if s not in earlier])
+
+
+def _tells() -> Column:
+    text = F.col("value").cast("string")
+    return F.contains(text, F.lit(_TELLING[0])) | F.contains(text, F.lit(_TELLING[1]))
 
 
 def _keep(telling: DataFrame, path: str, run: int) -> None:
@@ -81,7 +86,8 @@ class _Event:
 
 def _told(events: DataFrame, run: int) -> list[_Event]:
     """The events of all runs up to this one, in the order of their coordinates."""
-    ordered = events.where(F.col("run") <= run).orderBy("topic", "partition", "offset")
+    own = events.where((F.col("run") <= run) & _tells())
+    ordered = own.orderBy("topic", "partition", "offset")
     found = []
     stored = F.unix_millis("timestamp").alias("stored")
     columns = ("topic", "partition", "offset", stored, "value", "run")

@@ -17,7 +17,7 @@ from strandline.reconciliation import TOPIC
 from strandline.version import TimeQuality
 from strandline_spark import changes, delta
 from strandline_spark.batch import Batch, Tally
-from strandline_spark.distinct import major
+from strandline_spark.distinct import is_placed, major, next_to
 from strandline_spark.table import TableRun
 
 # Sorts behind every digit of a position, so behind all that stands there.
@@ -94,9 +94,13 @@ def is_correction() -> Column:
 
 
 def _behind(seq: Column) -> Column:
-    """A place directly behind that one; before everything where it is NULL."""
+    """A place directly behind that one; before everything where it is NULL.
+
+    Where only offsets order (flattened records), before the next one.
+    """
     first = F.lit(f"{_EPOCH}{_TIE}")
-    return F.coalesce(F.concat(major(seq), F.lit(_BEHIND + _TIE)), first)
+    behind = F.concat(major(seq), F.lit(_BEHIND + _TIE))
+    return F.coalesce(F.when(is_placed(seq), behind).otherwise(next_to(seq)), first)
 
 
 def _newest(history: DataFrame, moment: Column) -> DataFrame:

@@ -5,6 +5,7 @@ of a swap no other run can come: its manifest is open, and whoever finds it fini
 """
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
@@ -57,6 +58,7 @@ def replay(spark: SparkSession, manifest: Manifest) -> Receipt:
         return _Replay(own, manifest, cut, told, cut.table in few.short).receipt(order)
 
     done = side_by_side(spark, manifest.tables, again, few)
+    _refuse_half(spark, lake, manifest, done)
     if order.swap:
         # One after the other: all tables share one quarantine.
         for receipt in done:
@@ -75,6 +77,7 @@ def undo(spark: SparkSession, manifest: Manifest) -> Receipt:
     prepare(spark, lake)
     of = Rebuild(**manifest.order).undo or 0
     done = side_by_side(spark, manifest.tables, lambda own, cut: _undone(own, manifest, cut, of))
+    _refuse_half(spark, lake, manifest, done)
     for receipt in done:
         if receipt.error is None:
             before = delta.read(spark, lake.quarantine, receipt.did["quarantine"])
@@ -196,6 +199,22 @@ def _taken_back(spark: SparkSession, manifest: Manifest, cut: TableCut, of: int)
     back = replace(back, receipt=replace(back.receipt, orphaned_moves=back.orphans))
     swap.stores(before, lake, cut.table, manifest.number, back.text())
     return back
+
+
+def _refuse_half(
+    spark: SparkSession, lake: SourceLake, manifest: Manifest, done: Iterable[TableReceipt]
+) -> None:
+    """`Terminal` where a table failed when some of its stores were new: the run is not over then.
+
+    A receipt would end it, and the next run would go on from changes that belong to no history.
+    """
+    for receipt in done:
+        if receipt.error and swap.is_half_done(spark, lake, receipt.table, manifest.number):
+            raise Terminal(
+                f"{receipt.topic}: its history could not be replaced after its changes had been "
+                f"({receipt.error}). Nothing is lost, and the history is what it was: mend that, "
+                f"and let run {manifest.number} be tried again, which does the rest"
+            )
 
 
 def _since(began: float) -> float:

@@ -101,7 +101,10 @@ class Requeued(TableRun):
     def standing(self, known: Deliveries, tally: Tally, *, swept: bool) -> Standing:
         """Every key is made again: a tombstone that its record had kept from counting may count."""
         found = TableRun.standing(self, known, tally, swept=swept)
-        return replace(found, unsettled=known.new.select("_key").distinct())
+        keys = known.new.select("_key")
+        if found.unsettled is not None:
+            keys = keys.unionByName(found.unsettled.select("_key"))
+        return replace(found, unsettled=keys.distinct())
 
     def _selected(self) -> Column:
         selection = Selection(**self.manifest.order)

@@ -59,6 +59,13 @@ def stores(new: Stores, lake: SourceLake, table: str, run: int, note: str) -> No
         _overwrite(new.history, paths["history"], run, (apply.PARTITION,))
 
 
+def is_half_done(spark: SparkSession, lake: SourceLake, table: str, run: int) -> bool:
+    """Whether the run has replaced some of the stores, and not the history."""
+    paths = _paths(lake, table)
+    latest = {name: delta.applied(spark, path) for name, path in paths.items()}
+    return latest["changes"] >= run > latest["history"]
+
+
 def quarantine(spark: SparkSession, path: str, table: str, rows: DataFrame, run: int) -> None:
     """Replaces a table's part of the quarantine."""
     delta.append(rows.withColumn("run", F.lit(run)), path, run, f"{delta.APPLICATION}/{table}")
