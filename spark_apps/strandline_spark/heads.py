@@ -6,6 +6,7 @@ truncates, key moves, and every key that hangs on such a one by moves. So a run 
 (DESIGN §3.2).
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from strandline_spark.changes import quoted
 from strandline_spark.checkpoint import kept
 from strandline_spark.distinct import major
 from strandline_spark.fences import precedes
+from strandline_spark.link import pair
 from strandline_spark.orderly import Latest
 
 # Keys that every task may be told of.
@@ -31,6 +33,7 @@ class Standing:
 
     `heads` are the last versions of every key that the run may touch by more than its moves.
     `latest`: behind which places no fence of the table stands; None where that is not one for all.
+    `waiting` are the pairs of keys (`link.pair`) between which half a move has come.
     `new_fences` are those that stand where none stood before. `unsettled` are keys whose changes or
     truncates in flight may stand elsewhere now. `local` are the truncates that only the log of a
     shard orders: behind the rows that lie before them there.
@@ -45,6 +48,7 @@ class Standing:
     local: DataFrame | None = None
     shifts: bool = False
     latest: Latest | None = None
+    waiting: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +232,12 @@ def _touched(batch: DataFrame, run: int, standing: Standing) -> DataFrame:
         found = _with_cut(found, batch, standing, standing.local)
     if standing.new_fences is not None:
         found = _with_fenced(found, standing, standing.new_fences)
-    return found if standing.moves is None else _with_chains(kept(found), standing.moves)
+    if standing.moves is None:
+        return found
+    found = kept(found)
+    if standing.waiting:
+        found = kept(_with_left(found, standing.moves, standing.waiting))
+    return _with_chains(found, standing.moves)
 
 
 def _told(keys: DataFrame, *, again: Column, orderly: Column) -> DataFrame:
@@ -285,6 +294,13 @@ def _united(found: DataFrame) -> DataFrame:
         F.max("partial").alias("partial"),
         F.max("_is_current").alias("_is_current"),
     )
+
+
+def _with_left(found: DataFrame, moves: DataFrame, waiting: Collection[str]) -> DataFrame:
+    """Re-derives a key that a row has left for another, unseen: there its changes tell, too."""
+    left = moves.where(pair("_moved_from", "_key").isin(*waiting))
+    keys = left.select(F.col("_moved_from").alias("_key")).join(found, "_key", "left_semi")
+    return _united(found.unionByName(_others(keys, again=True)))
 
 
 def _with_chains(found: DataFrame, moves: DataFrame) -> DataFrame:

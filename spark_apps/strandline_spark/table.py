@@ -89,7 +89,8 @@ class TableRun(Part):
         else:
             with self._compiled(before):
                 standing = self.standing(known, batch.tally, swept=sweeps is not None)
-            standing = replace(standing, latest=derivation.latest(known, context))
+            latest = derivation.latest(known, context)
+            standing = replace(standing, latest=latest, waiting=waited.keys())
             keys = heads.touched(known.new, self.run, standing)
             derived = derivation.onto(known, keys, standing, context)
         try:
