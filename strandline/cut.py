@@ -5,7 +5,7 @@ run failed has old applied offsets, so its next cut begins where the failed one 
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from strandline.errors import Terminal
@@ -30,11 +30,14 @@ def next_manifest(
     pin: Pin,
     landed: Iterable[Landed],
     applied: Mapping[tuple[str, int], int],
+    held: Collection[str] = (),
 ) -> Manifest | None:
     """The manifest of the run, or None where nothing but heartbeats was landed since the last one.
 
     `landed` is the state of every registered partition at the pinned version of the landing table,
     `applied` the next offset to apply by topic id and partition, absent where nothing is applied.
+    `held` are topics whose tables the last compaction has failed on: they are visited, whether it
+    had records for them or a notice alone.
     Raises `Terminal` where two topics feed one table, whichever of them has news.
     """
     landed = list(landed)
@@ -49,7 +52,7 @@ def next_manifest(
         number=pin.number,
         planned_at=pin.planned_at,
         landing_version=pin.landing_version,
-        tables=_tables(source, _with_notified(source, ranges, landed)),
+        tables=_tables(source, _visited(source, ranges, landed, held)),
         control=tuple(
             offsets
             for topic, topic_ranges in ranges.items()
@@ -77,13 +80,16 @@ def _ranges_by_topic(
     return dict(ranges)
 
 
-def _with_notified(
-    source: Source, ranges: Mapping[str, list[OffsetRange]], landed: Iterable[Landed]
+def _visited(
+    source: Source,
+    ranges: Mapping[str, list[OffsetRange]],
+    landed: Iterable[Landed],
+    held: Collection[str],
 ) -> dict[str, list[OffsetRange]]:
     """The topics to visit: where a notice came, every table, since it may end a snapshot of it."""
-    if not any(source.notifies(topic) for topic in ranges):
-        return dict(ranges)
-    return {topic: ranges.get(topic, []) for topic in sorted(_known(landed) | ranges.keys())}
+    notified = any(source.notifies(topic) for topic in ranges)
+    others = _known(landed) if notified else held
+    return {topic: ranges.get(topic, []) for topic in sorted({*ranges, *others})}
 
 
 def _tables(source: Source, ranges: Mapping[str, list[OffsetRange]]) -> tuple[TableCut, ...]:

@@ -115,10 +115,13 @@ class Manifests:
         if version is None:
             return None
         pin = Pin(number, planned_at, version)
-        made = next_manifest(source, pin, zone.landed(version), self._publications.applied())
+        published = self._publications.last()
+        held = [row.topic for row in published if row.held]
+        applied = self._publications.applied()
+        made = next_manifest(source, pin, zone.landed(version), applied, held)
         if made is None:
             return None
-        _refuse_renamed(source, self._publications.last())
+        _refuse_renamed(source, published)
         return replace(made, tables=Epochs(source).on(made.tables))
 
 

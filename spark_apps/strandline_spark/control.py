@@ -16,7 +16,7 @@ from strandline.connectors import Connector
 from strandline.interpreter.decode import Decoder
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest
-from strandline.notification import Snapshot
+from strandline.notification import Notice, Snapshot
 from strandline.record import Coordinates, Record
 from strandline.rules import TableRules
 from strandline.schema_history import SchemaChange, SchemaHistory
@@ -32,15 +32,24 @@ _TELLING = (f'"{notification.INITIAL}"', '"tableChanges"')
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What is known after a run: the schema history, complete snapshots, of which some are new.
+    """What is known after a run: the schema history, and what was said of snapshots.
 
-    `records` counts the control records of the run.
+    `records` counts the control records of the run; `notices` are with the runs that kept them.
     """
 
     records: int
     history: SchemaHistory
-    snapshots: Sequence[Snapshot]
-    fresh: Sequence[Snapshot]
+    notices: Sequence[tuple[int, Notice]] = ()
+
+    @property
+    def snapshots(self) -> Sequence[Snapshot]:
+        """Those that were completed."""
+        return notification.completed(notice for _, notice in self.notices)
+
+    def completed_since(self, run: int) -> Sequence[Snapshot]:
+        """Those that were not yet completed by what was said up to that run."""
+        earlier = notification.completed(notice for kept, notice in self.notices if kept <= run)
+        return [snapshot for snapshot in self.snapshots if snapshot not in earlier]
 
 
 def told(spark: SparkSession, manifest: Manifest, connector: Connector) -> Told:
@@ -55,12 +64,10 @@ def told(spark: SparkSession, manifest: Manifest, connector: Connector) -> Told:
         if found["telling"]:
             _keep(landed.where(tells), lake.control, manifest.number)
     if not delta.exists(spark, lake.control):
-        return Told(count, SchemaHistory(), (), ())
+        return Told(count, SchemaHistory())
     events = _told(delta.read(spark, lake.control), manifest.number)
     history = schema_history.history(_ddl(events), connector, _epoch(manifest))
-    snapshots = _snapshots(events)
-    earlier = _snapshots(e for e in events if e.run < manifest.number)
-    return Told(count, history, snapshots, [s for s in snapshots if s not in earlier])
+    return Told(count, history, tuple(_notices(events)))
 
 
 def _tells() -> Column:
@@ -114,6 +121,8 @@ def _epoch(manifest: Manifest) -> schema_history.Epochs:
     return next(rules, TableRules()).epoch
 
 
-def _snapshots(events: Iterable[_Event]) -> list[Snapshot]:
-    notices = (notification.notice(event.control.payload) for event in events)
-    return notification.completed(n for n in notices if n is not None)
+def _notices(events: Iterable[_Event]) -> Iterator[tuple[int, Notice]]:
+    for event in events:
+        notice = notification.notice(event.control.payload)
+        if notice is not None:
+            yield event.run, notice

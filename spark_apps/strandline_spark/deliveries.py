@@ -39,14 +39,19 @@ class Deliveries:
         return changes.IN_FLIGHT in self.kinds
 
 
-def new_sweeps(part: Part, batch: Batch, applied: int) -> DataFrame | None:
+def new_sweeps(
+    part: Part, batch: Batch, before: Noted | None, applied: int
+) -> DataFrame | None:
     """The fences of complete snapshots, put on record; None where there are no new ones.
 
-    Looked for where a snapshot has just been completed, or its reads have just arrived.
+    Looked for where a snapshot was completed since the last run that the table has applied, or its
+    reads have just arrived.
     """
     path = part.lake.changes(part.cut.table)
+    noted = None if before is None else before.told
+    since = part.run - 1 if noted is None else noted
     wanted = notification.trusted(
-        part.told.snapshots if batch.tally.reads else part.told.fresh,
+        part.told.snapshots if batch.tally.reads else part.told.completed_since(since),
         several_tasks=part.connector.rules.several_tasks,
     )
     if not (part.cut.rules.sweep and wanted and delta.exists(part.spark, path)):

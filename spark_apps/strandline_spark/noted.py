@@ -22,7 +22,8 @@ class Noted:
     for the two keys (`link.pair`). `keys` are the places of the last changes under each key that
     rows have had, without a place where that is but one; None where nobody has looked. `tags`:
     whose changes they are (`servers.tag`); of several servers and epochs two at least. `spans`: the
-    transactions that go on behind reads of a snapshot, None where nobody has looked.
+    transactions that go on behind reads of a snapshot, None where nobody has looked. `told`: the
+    last run whose control records the history knows, None where an earlier release wrote it.
     """
 
     receipt: TableReceipt
@@ -31,6 +32,7 @@ class Noted:
     keys: Mapping[Identity, str] | None = None
     tags: frozenset[str] = frozenset()
     spans: Spans | None = None
+    told: int | None = None
 
     @property
     def totals(self) -> Mapping[str, int]:
@@ -45,7 +47,7 @@ class Noted:
 
     def text(self) -> str:
         """As JSON."""
-        told = {"kinds": sorted(self.kinds), "waiting": dict(self.waiting)}
+        told = {"kinds": sorted(self.kinds), "waiting": dict(self.waiting), "told": self.told}
         keys = None if self.keys is None else [[*of, at] for of, at in sorted(self.keys.items())]
         spans = None if self.spans is None else self.spans.as_json()
         told |= {"keys": keys, "tags": sorted(self.tags), "spans": spans}
@@ -63,7 +65,9 @@ class Noted:
         noted = told.get("keys")
         keys = None if noted is None else {identity(table, of): at for table, of, at in noted}
         spans = Spans.from_json(told.get("spans"))
-        return Noted(receipt, frozenset(told["kinds"]), waiting, keys, tags, spans)
+        return Noted(
+            receipt, frozenset(told["kinds"]), waiting, keys, tags, spans, told.get("told")
+        )
 
 
 def of_run(spark: SparkSession, history: str, run: int) -> Noted | None:

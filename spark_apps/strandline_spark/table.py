@@ -58,11 +58,11 @@ class TableRun(Part):
                 landed=tally.landed, control=tally.control, quarantined=tally.quarantined
             ),
         )
-        sweeps = new_sweeps(self, batch, applied)
+        before = self._before() if applied >= 0 else None
+        sweeps = new_sweeps(self, batch, before, applied)
         if sweeps is not None or tally.changes + tally.fences + tally.tombstones:
-            receipt = self._fold(batch, sweeps, applied, receipt)
-        elif applied >= 0:
-            before = self._before()
+            receipt = self._fold(batch, sweeps, before, applied, receipt)
+        elif before is not None:
             counts = replace(receipt.counts, **before.totals)
             receipt = replace(receipt, counts=counts, orphaned_moves=before.orphans)
             receipt = self._versioned(receipt)
@@ -77,9 +77,13 @@ class TableRun(Part):
     # ------------------------------------------------------------------ fold
 
     def _fold(
-        self, batch: Batch, sweeps: DataFrame | None, applied: int, receipt: TableReceipt
+        self,
+        batch: Batch,
+        sweeps: DataFrame | None,
+        before: Noted | None,
+        applied: int,
+        receipt: TableReceipt,
     ) -> TableReceipt:
-        before = self._before() if applied >= 0 else None
         known = gathered(self, batch, sweeps, before, applied)
         waited = {} if before is None else before.waiting
         tags = batch.tally.tags | (frozenset() if before is None else before.tags)
@@ -102,7 +106,9 @@ class TableRun(Part):
             counts = self._counts(receipt.counts, batch.tally, derived, known.fences)
             receipt = replace(receipt, counts=counts, changed=True, regress=derived.regress)
             waiting = still_out(waited, derived.waiting)
-            note = Noted(receipt, known.kinds, waiting, identities, tags, known.spans)
+            note = Noted(
+                receipt, known.kinds, waiting, identities, tags, known.spans, told=self.run
+            )
             receipt = self._written(note, derived, keys, before)
         finally:
             derived.release()

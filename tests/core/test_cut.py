@@ -116,3 +116,13 @@ def test_tables_and_ranges_come_in_one_order_whatever_the_input_order(source):
         landed("inventory.public.a", 1),
     ]
     assert next_manifest(source, PIN, states, {}) == next_manifest(source, PIN, states[::-1], {})
+
+
+def test_a_table_that_is_held_is_visited_whatever_else_has_news(source):
+    states = [landed(ORDERS, 9), landed("inventory.public.items", 4)]
+    applied = {(f"id-{ORDERS}", 0): 9}
+    manifest = next_manifest(source, PIN, states, applied, held=[ORDERS])
+    assert {cut.topic: cut.offsets for cut in manifest.tables} == {
+        "inventory.public.items": 4,
+        ORDERS: 0,
+    }

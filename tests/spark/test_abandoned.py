@@ -1,10 +1,11 @@
 """What a run has put on record that failed on its table: nothing follows from it, ever."""
 
+import json
 from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from events import Stream
+from events import EPOCH_MS, Stream
 from strandline_spark import apply, delta
 from strandline_spark.compaction import compact
 from strandline_spark.engine import CaptureLake
@@ -47,7 +48,7 @@ def versions(capture):
 
 
 def expected(records):
-    (table,) = interpret(records).tables
+    (table,) = (each for each in interpret(records).tables if each.topic == TOPIC)
     return [(v.key, v.row["name"], v.closed_by and v.closed_by.value) for v in table.versions]
 
 
@@ -141,3 +142,35 @@ def test_a_failed_run_s_changes_are_looked_for_only_where_its_log_has_them(captu
     run(capture, 1, s.records[:1])
     monkeypatch.setattr("strandline_spark.abandoned.forget", lambda *_, **__: 1 / 0)
     assert run(capture, 2, s.records[1:]).error is None
+
+
+def notice(stream, kind):
+    told = {
+        "id": "n",
+        "aggregate_type": "Initial Snapshot",
+        "type": kind,
+        "additional_data": {"connector_name": "shop"},
+        "timestamp": EPOCH_MS,
+    }
+    return stream.add(None, json.dumps(told).encode())
+
+
+@pytest.mark.parametrize("more", [True, pytest.param(False, marks=pytest.mark.heavy)])
+def test_a_snapshot_that_was_completed_in_a_run_that_failed_ends_rows_in_the_next(
+    capture, monkeypatch, more
+):
+    s, notices = Stream(), Stream(topic="shop.notices")
+    first = [s.change("c", 1, 10, name="A"), s.change("c", 2, 20, name="gone")]
+    began = notice(notices, "STARTED")
+    read = s.change("r", 1, 50, name="A")
+    done = notice(notices, "COMPLETED")
+    news = [s.change("c", 3, 60, name="B")] if more else []
+    capture.land([*first, began, read, done, *news])
+    run(capture, 1, first)
+    run(capture, 2, [began, read])
+    with failing(monkeypatch, "replace"):
+        assert run(capture, 3, [done]).error is not None
+    visited = replace(capture.manifest(4, news), tables=capture.manifest(4, [*news, done]).tables)
+    (table,) = compact(capture.session, visited).tables
+    assert table.error is None
+    assert versions(capture) == expected([*first, began, read, done, *news])
