@@ -6,7 +6,7 @@ or stale run changes nothing (delta-facts, "Idempotence").
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import reduce
 from typing import Any
 
@@ -228,10 +228,16 @@ def fenced(
 
     The settings are of the session: every table is worked on in a session of its own.
     """
-    own = {
-        f"{_CONF}.write.txnAppId": application,
-        f"{_CONF}.write.txnVersion": str(run),
-        f"{_CONF}.commitInfo.userMetadata": json.dumps({"run": run, "text": text}),
-    }
-    with settings.during(spark, own):
+    own = {f"{_CONF}.write.txnAppId": application, f"{_CONF}.write.txnVersion": str(run)}
+    with settings.during(spark, own), noting(spark, run, text):
         yield
+
+
+def noting(spark: SparkSession, run: int, text: str) -> AbstractContextManager[None]:
+    """The commit inside carries `text`, and is made even where it brings nothing else."""
+    told = json.dumps({"run": run, "text": text})
+    own = {
+        f"{_CONF}.commitInfo.userMetadata": told,
+        f"{_CONF}.skipRecordingEmptyCommits": "false",
+    }
+    return settings.during(spark, own)

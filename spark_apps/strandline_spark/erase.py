@@ -8,7 +8,7 @@ a run that died half way goes on with all of them. The history goes last.
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 
 from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -19,7 +19,7 @@ from strandline.errors import Terminal
 from strandline.lake import SourceLake
 from strandline.manifest import Manifest, TableCut
 from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline_spark import abandoned, delta, files, noted
+from strandline_spark import abandoned, apply, delta, files, noted
 from strandline_spark.checkpoint import kept
 from strandline_spark.compaction import prepare, side_by_side
 from strandline_spark.corrections import is_correction
@@ -81,7 +81,8 @@ class _Erased:
         did["history"] = self._from_history(digests)
         scrubbed(self._spark, self._lake.landing, shared=True)
         for path in self._keyed:
-            scrubbed(self._spark, path)
+            mark = partial(self._note_again, digests) if path == self._history else None
+            scrubbed(self._spark, path, mark=mark)
         self._prove(digests)
         known = noted.last(self._spark, self._lake, self._cut)
         return TableReceipt(
@@ -168,6 +169,14 @@ class _Erased:
         with delta.fenced(self._spark, self._manifest.number, note):
             self._deleted(self._history, "_key", digests)
         return int(gone["all"])
+
+    def _note_again(self, digests: DataFrame) -> None:
+        """What the next run goes on from; the log would forget it with the commits before."""
+        known = noted.last(self._spark, self._lake, self._cut)
+        known = replace(known, waiting=_without(known.waiting, digests))
+        nothing = delta.read(self._spark, self._history).limit(0)
+        with delta.noting(self._spark, self._manifest.number, known.text()):
+            apply.append(nothing, self._history)
 
     def _rows(self, path: str) -> DataFrame:
         """The table's part of a store."""

@@ -5,6 +5,7 @@ leaves the smallest and the greatest value of each column in the table's log.
 """
 
 import re
+from collections.abc import Callable
 
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
@@ -15,11 +16,18 @@ from strandline_spark.tidy import VACUUM
 _NUMBERED = re.compile(r"(\d{20})\.")
 
 
-def scrubbed(spark: SparkSession, path: str, *, shared: bool = False) -> None:
+def scrubbed(
+    spark: SparkSession,
+    path: str,
+    *,
+    shared: bool = False,
+    mark: Callable[[], None] | None = None,
+) -> None:
     """Leaves only what the newest version holds. Older versions can no longer be read.
 
     `shared`: somebody else may be writing to the table just now. Files that no commit names yet are
-    left alone then, and its log keeps its statistics.
+    left alone then, and its log keeps its statistics. `mark` makes the commit that is to be the
+    first of the log that stays.
     """
     if not delta.exists(spark, path):
         return
@@ -30,6 +38,8 @@ def scrubbed(spark: SparkSession, path: str, *, shared: bool = False) -> None:
         return
     spark.sql(f"REORG TABLE delta.`{place}` APPLY (PURGE)")
     DeltaTable.forPath(spark, path).vacuum(0)
+    if mark is not None:
+        mark()
     _cut_log(spark, path)
 
 
