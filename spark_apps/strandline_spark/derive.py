@@ -100,7 +100,7 @@ def derive(
         F.coalesce(F.max(F.size("_unset")), F.lit(0)).alias("unset"),
         F.count_if("_shifts").alias("shifts"),
         F.count_distinct("_key").alias("keys"),
-        F.min(F.when(F.col("_goes_back"), place)).alias("regress"),
+        F.min(F.when(_goes_back(context.rules), place)).alias("regress"),
     ).first()
     first = first.where(~F.col("_repeated"))
     rows = _as_rows(first, context)
@@ -140,6 +140,12 @@ def derive(
         regress=regress,
         held=tuple(held),
     )
+
+
+def _goes_back(rules: Connector) -> Column:
+    """Whether a change stands before one that was sent before it; the twin of `lineage.regress`."""
+    back = F.col("_goes_back")
+    return back | F.col("_outdated") if rules.reads_newest else back
 
 
 def derive_orderly(

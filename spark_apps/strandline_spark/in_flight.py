@@ -49,18 +49,19 @@ def spans(
 
     Looked for in everything where reads came at a new place, else in what may be older than some.
     """
-    if connector.in_flight(F.col("v.source")) is None:
+    own = _own(connector)
+    if own is None:
         return Spans()
     if before is None:
         places = _places(every)
-        return Spans(places, _spanning(every, places, connector))
+        return Spans(places, _spanning(every, places, own))
     come = _places(new) - before.places if tally.reads else frozenset()
     places = frozenset(sorted(before.places | come)[-_MOST:])
     found: frozenset[str] = frozenset()
     if come:
-        found = _spanning(every, places, connector)
+        found = _spanning(every, places, own)
     elif places and tally.lowest is not None and tally.lowest < max(places):
-        found = _spanning(new, places, connector)
+        found = _spanning(new, places, own)
     return Spans(places, before.transactions | found)
 
 
@@ -71,13 +72,12 @@ def _places(deliveries: DataFrame) -> frozenset[str]:
 
 
 def _spanning(
-    deliveries: DataFrame, places: frozenset[str], connector: Connector
+    deliveries: DataFrame, places: frozenset[str], own: Mapping[str, Column]
 ) -> frozenset[str]:
     """The ids of transactions of which a row stands behind reads, and the commit before it not."""
     if not places:
         return frozenset()
-    own = connector.own(F.col("_seq"), F.col("_position"))["_seq"]
-    least, behind = major(F.col("_seq")), major(own)
+    least, behind = major(F.col("_seq")), major(own["_seq"])
     between = F.exists(
         F.array(*map(F.lit, sorted(places))), lambda place: (least < place) & (place < behind)
     )
@@ -93,15 +93,21 @@ def by_own_position(
 
     `few` has those of the table that know no commit before them.
     """
+    own = _own(connector)
+    if own is None:
+        return iter(deliveries)
     named = few.where(F.col("_in_flight") & F.col("_tx_id").isNotNull())
     first = kept(named.select("_tx_id").distinct()).withColumn("_first", F.lit(True))
-    return (_rebased(each, first, spans, connector) for each in deliveries)
+    return (_rebased(each, first, spans, own) for each in deliveries)
+
+
+def _own(connector: Connector) -> Mapping[str, Column] | None:
+    return connector.own(F.col("_seq"), F.col("_position"))
 
 
 def _rebased(
-    deliveries: DataFrame, first: DataFrame, spans: Spans, connector: Connector
+    deliveries: DataFrame, first: DataFrame, spans: Spans, own: Mapping[str, Column]
 ) -> DataFrame:
-    own = connector.own(F.col("_seq"), F.col("_position"))
     told = deliveries.join(F.broadcast(first), "_tx_id", "left")
     open_then = F.col("_first") | F.col("_tx_id").isin(*sorted(spans.transactions))
     stands = F.coalesce(open_then, F.lit(False)) & F.col("_op").isin(*STREAMED)

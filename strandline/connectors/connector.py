@@ -74,7 +74,8 @@ class Connector(ABC):
     `names` are what a source file may call it, `accepts` what `source.connector` may say. `shifts`:
     a key may be taken over before its row leaves it, inside one statement (ordering-notes §5).
     `shares`: several changes may have one position and identity (§2). `reads_last`: a snapshot read
-    saw everything at its position (§1). `infers_moves`: key moves have no headers (§5).
+    saw everything at its position (§1). `reads_newest`: a snapshot's position is where the log then
+    ends, so nothing that was sent before is newer. `infers_moves`: key moves have no headers (§5).
     `full_before`: a before image is the whole row as it was, under any setting (§6).
     `shares_fences`: rows of other transactions may have a truncate's position (§9, A11). `shards`:
     a truncate may be ordered by the log of its shard alone.
@@ -87,6 +88,7 @@ class Connector(ABC):
     shifts: ClassVar[bool] = False
     shares: ClassVar[bool] = False
     reads_last: ClassVar[bool] = False
+    reads_newest: ClassVar[bool] = False
     infers_moves: ClassVar[bool] = False
     full_before: ClassVar[bool] = True
     shares_fences: ClassVar[bool] = False

@@ -27,6 +27,7 @@ class MySQL(Connector):
     names = ("mysql", "mariadb", "tencent")
     accepts = ("mysql", "mariadb")
     shares = True
+    reads_newest = True
 
     def recognises(self, source: Mapping[str, Any]) -> bool:
         return source.get("file") is not None and source.get("pos") is not None

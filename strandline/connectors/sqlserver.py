@@ -28,6 +28,7 @@ class SQLServer(Connector):
     names = ("sqlserver",)
     accepts = ("sqlserver",)
     reads_last = True
+    reads_newest = True
     infers_moves = True
     several_tasks = True
     apart = ("change_lsn",)

@@ -281,7 +281,9 @@ def _folded(
     regress = (
         mixed(found.changes, linked.lives)
         or (unordered(found.changes) if rules.key else None)
-        or lineage.regress(found.changes)
+        or lineage.regress(
+            found.changes, reads_newest=connector is not None and connector.reads_newest
+        )
     )
     if regress is not None and rules.hold_regress:
         raise held(regress)

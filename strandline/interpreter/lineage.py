@@ -7,18 +7,23 @@ from strandline.change import Change, Op
 from strandline.position import major_of
 
 
-def regress(changes: Iterable[Change]) -> str | None:
+def regress(changes: Iterable[Change], *, reads_newest: bool) -> str | None:
     """Of distinct changes the first that goes back in its own key and partition, in words.
 
-    Not asked of reads, which tell of the past, nor of changes in flight at a connector's start.
+    Asked of reads of a snapshot only where nothing newer can have been sent before them (else they
+    tell of the past), and not of changes in flight at a connector's start.
     """
     newest: dict[tuple[str, int], str] = {}
     for change in sorted(changes, key=lambda c: (c.at.offset, c.at.partition)):
-        if change.in_flight or change.op in {Op.READ, Op.TOMBSTONE}:
-            continue
         place, major = (change.key, change.at.partition), major_of(change.seq)
-        if major < newest.get(place, ""):
+        if change.op is Op.READ:
+            back = reads_newest and change.outdated
+        elif change.in_flight or change.op is Op.TOMBSTONE:
+            continue
+        else:
+            back = major < newest.get(place, "")
+            newest[place] = major
+        if back:
             position = None if change.position is None else change.position.text
             return lineage.told(change.at.partition, change.at.offset, position)
-        newest[place] = major
     return None

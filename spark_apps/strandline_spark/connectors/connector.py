@@ -77,9 +77,10 @@ class Connector(ABC):
         del source
         return None
 
-    def own(self, seq: Column, position: Column) -> Mapping[str, Column]:
-        """`_seq` and `_position` by a change's own place, for those that may be in flight."""
-        return {"_seq": seq, "_position": position}
+    def own(self, seq: Column, position: Column) -> Mapping[str, Column] | None:
+        """`_seq` and `_position` by a change's own place; None: it has no other place."""
+        del seq, position
+        return None
 
     def is_wrapped(self, cells: list[Column]) -> Column | None:
         """Whether a row's cells are documents around their values; None: they never are."""

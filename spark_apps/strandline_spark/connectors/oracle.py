@@ -4,7 +4,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from strandline.connectors import CONNECTORS
-from strandline.connectors.oracle import WIDTH
+from strandline.connectors.oracle import LCR, WIDTH
 from strandline.version import TimeQuality
 from strandline_spark.connectors.connector import (
     Connector,
@@ -26,8 +26,7 @@ class Oracle(Connector):
         return F.when(scn.rlike(rf"^[0-9]{{1,{WIDTH}}}$"), F.lpad(scn, WIDTH, "0"))
 
     def position(self, source: Column) -> Column:
-        commit = source["commit_scn"]
-        return F.when(commit.isin("", "0") | commit.isNull(), source["scn"]).otherwise(commit)
+        return F.coalesce(_commit(source), source["scn"])
 
     def link(self, source: Column) -> Column:
         return joined(":", [known(source["txId"]), self.major(source)])
@@ -51,6 +50,17 @@ class Oracle(Connector):
 
     def tx_id(self, source: Column) -> Column:
         return known(source["txId"])
+
+    def in_flight(self, source: Column) -> Column:
+        return _commit(source).isNull()
+
+
+def _commit(source: Column) -> Column:
+    """The SCN of the commit; NULL where nothing tells it."""
+    commit, lcr = source["commit_scn"], source["lcr_position"]
+    own = F.conv(F.regexp_extract(lcr, f"^{LCR}$", 2), 16, 10) == source["scn"]
+    told = F.when(lcr.rlike(f"^{LCR}$") & own, F.conv(F.regexp_extract(lcr, f"^{LCR}$", 1), 16, 10))
+    return F.when(commit.isin("", "0") | commit.isNull(), told).otherwise(commit)
 
 
 def _snapshot(source: Column) -> Column:
