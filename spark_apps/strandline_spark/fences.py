@@ -58,12 +58,16 @@ def fenced(rows: DataFrame, fences: DataFrame | None, rules: Connector) -> DataF
 
 
 def _with_fences(rows: DataFrame, fences: DataFrame, rules: Connector) -> DataFrame:
-    """Adds `_fences`, in order: the same for every row, but for those that have a place per key."""
+    """Adds `_fences`, in order: those at the row's own position and behind it.
+
+    Rows that were sent after the last of hundreds carry none. Some have a place for each key.
+    """
     here = _behind(fences) if rules.shards else None
     fence = F.struct("_seq", *_REST)
     placed = fences.where(F.col("_local").isNull())
     every = placed.agg(F.sort_array(F.collect_list(fence)).alias("_fences"))
-    together = rows.crossJoin(F.broadcast(every))
+    ahead = F.filter("_fences", lambda f: major(f["_seq"]) >= major(F.col("_seq")))
+    together = rows.crossJoin(F.broadcast(every)).withColumn("_fences", ahead)
     if here is None:
         return together
     located = together.join(_located(rows, here), "_key", "left")

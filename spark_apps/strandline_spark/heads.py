@@ -224,7 +224,9 @@ def _touched(batch: DataFrame, run: int, standing: Standing) -> DataFrame:
         overtaken = F.arrays_overlap("created", "deleted") & F.col("_is_current")
         again |= F.coalesce(overtaken, F.lit(False)) | F.col("busy")
     has_row = F.col("shows") | F.col("_is_current").isNotNull()
-    beyond = _is_beyond(standing.latest, F.coalesce("seen", "first"))
+    # A row that stands open may be ended by a fence behind it; one that has ended cannot.
+    stands = F.when(F.col("_is_current"), F.col("seen")).otherwise(F.col("first"))
+    beyond = _is_beyond(standing.latest, stands)
     found = _told(joined, again=again, orderly=has_row & beyond)
     if standing.unsettled is not None:
         found = _united(found.unionByName(_others(standing.unsettled, again=True)))

@@ -151,3 +151,18 @@ def test_rows_go_the_way_of_their_keys(spark):
     )
     assert short == ["one record"]
     assert long == ["a snapshot's read and a change of it"]
+
+
+@pytest.mark.parametrize(("stands", "expected"), [(True, 0), (False, 1)])
+def test_behind_a_truncate_a_key_is_orderly_whose_row_had_ended_there(spark, stands, expected):
+    truncate = place(5)
+    head = spark.createDataFrame(
+        [("k", True, stands, None, place(1), place(1) if stands else truncate)],
+        "_key STRING, _is_head BOOLEAN, _is_current BOOLEAN, _tx_id STRING, _seq_from STRING, "
+        "_seq_seen STRING",
+    )
+    batch = spark.createDataFrame([Record("c", 9, 9).row("k")], COLUMNS)
+    latest = Latest(truncate=truncate[:-16])
+    standing = heads.Standing(head, head, None, None, None, shifts=False, latest=latest)
+    found = heads.touched(batch, 1, standing)
+    assert (found.count, found.rederived, found.orderly) == (1, 0, expected)
