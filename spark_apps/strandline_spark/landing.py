@@ -20,9 +20,13 @@ _NO_COST = str(64 << 10)  # beside what records of so many bytes take
 def records(
     spark: SparkSession, landing: str, version: int, ranges: Iterable[OffsetRange]
 ) -> DataFrame:
-    """The landed records of the ranges, at that version of the table."""
+    """The landed records of the ranges, at that version of the table.
+
+    One that Kafka has no time of has the first of all times, as the core reads it.
+    """
     table = spark.read.format("delta").option("versionAsOf", version).load(landing)
-    return table.where(within(ranges))
+    timed = F.coalesce("timestamp", F.timestamp_millis(F.lit(0)))
+    return table.where(within(ranges)).withColumn("timestamp", timed)
 
 
 def within(ranges: Iterable[OffsetRange]) -> Column:

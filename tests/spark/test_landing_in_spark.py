@@ -23,6 +23,7 @@ def records(spark, tmp_path):
             "topic_id": ["1"] * ROWS,
             "partition": pa.array([0] * ROWS, pa.int32()),
             "offset": range(ROWS),
+            "timestamp": pa.array([None] * ROWS, pa.timestamp("us", "UTC")),
             "value": [os.urandom(1_000) for _ in range(ROWS)],
         }
     )
@@ -46,3 +47,7 @@ def test_a_session_that_says_how_many_tasks_reads_by_so_many(spark, records):
     own = settings.during(spark, {"spark.sql.files.minPartitionNum": "1"})
     with own, landing.spread(spark):
         assert tasks(records) == 1
+
+
+def test_a_record_that_kafka_has_no_time_of_has_the_first_of_all(records):
+    assert records.agg(F.max(F.unix_millis("timestamp"))).first()[0] == 0
