@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
+from urllib.parse import urlsplit
 
 from airflow.configuration import conf
 from airflow.sdk import BaseHook, BaseNotifier, Connection
@@ -205,12 +206,21 @@ def _made(spec: NotifierSpec) -> BaseNotifier:
         ) from None
 
 
+def _url(connection: Connection) -> str:
+    """The address of a connection: its host, with its port unless one stands there."""
+    host = connection.host or ""
+    url = urlsplit(host if "://" in host else f"{connection.schema or 'https'}://{host}")
+    if connection.port and url.port is None:
+        url = url._replace(netloc=f"{url.netloc}:{connection.port}")
+    return url.geturl()
+
+
 class WebhookNotifier(BaseNotifier):
     """Posts the message as JSON to the address of an Airflow connection of type http.
 
-    `{"title", "text", "url", "alerts"}`. The connection's host is the address, its password is sent
-    as bearer token, its extra as headers. Raises `Transient` where it is not taken, without the
-    address: it may be a secret.
+    `{"title", "text", "url", "alerts"}`. The connection's host and port are the address, its
+    password is sent as bearer token, its extra as headers. Raises `Transient` where it is not
+    taken, without the address: it may be a secret.
     """
 
     template_fields: Sequence[str] = ()
@@ -244,12 +254,9 @@ class WebhookNotifier(BaseNotifier):
         self._check(answer.status_code)
 
     def _request(self, connection: Connection, context: Mapping[str, Any]) -> dict[str, Any]:
-        host = connection.host or ""
-        port = f":{connection.port}" if connection.port else ""
-        address = host if "://" in host else f"{connection.schema or 'https'}://{host}{port}"
         token = {"Authorization": f"Bearer {connection.password}"} if connection.password else {}
         return {
-            "url": address,
+            "url": _url(connection),
             "headers": {**connection.extra_dejson, **token},
             "json": {name: context["strandline"][name] for name in _POSTED},
         }

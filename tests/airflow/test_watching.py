@@ -390,6 +390,27 @@ def test_the_header_that_a_webhook_refuses_is_not_told(monkeypatch):
     assert "sec" not in "".join(traceback.format_exception(failed.value))
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "{name}",
+        "{name}:{port}",
+        "http://{name}",
+        "http://{name}:{port}",
+        "http://{name}/services/x",
+        "{name}/services/x",
+    ],
+)
+def test_a_webhook_is_asked_at_the_port_of_its_connection_however_its_host_is_written(
+    monkeypatch, host
+):
+    with receivers.web_server() as (port, hook):
+        fields = {"schema": "http", "host": host.format(name="127.0.0.1", port=port), "port": port}
+        connection(monkeypatch, "ops_hook", conn_type="http", **fields)
+        send(NotifierSpec(WEBHOOK, {"http_conn_id": "ops_hook"}), Message("t", "x", ""))
+    assert [post["title"] for post in hook.posts] == ["t"]
+
+
 def test_parameters_that_are_meant_for_a_message_are_filled_in(monkeypatch):
     monkeypatch.setattr(notifiers, "import_string", lambda _: Collector)
     send(
