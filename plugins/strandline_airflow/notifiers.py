@@ -15,9 +15,10 @@ import inspect
 import json
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,7 +27,9 @@ from airflow.sdk import BaseHook, BaseNotifier, Connection
 from airflow.sdk.exceptions import AirflowNotFoundException
 from airflow.sdk.module_loading import import_string
 
-from strandline.errors import StrandlineError, Terminal, Transient
+from strandline import source as source_file
+from strandline.errors import SpecError, StrandlineError, Terminal, Transient
+from strandline.section import Section
 from strandline.source import NotifierSpec, Source
 
 log = logging.getLogger(__name__)
@@ -88,16 +91,31 @@ def configured(source: Source, environ: Mapping[str, str] = os.environ) -> tuple
     text = environ.get(NOTIFIERS_VARIABLE)
     if source.notifiers or not text:
         return source.notifiers
-    remedy = (
-        f"{NOTIFIERS_VARIABLE} must be a JSON list of objects such as "
-        '{"class": "airflow.providers.smtp.notifications.smtp.SmtpNotifier", '
-        '"arguments": {"to": "ops@example.com"}}'
-    )
+    try:
+        return tuple(map(source_file.notifier, _given(text)))
+    except SpecError as error:
+        raise SpecError(
+            f"{error}; it must be a JSON list of objects such as "
+            '{"class": "airflow.providers.smtp.notifications.smtp.SmtpNotifier", '
+            '"arguments": {"to": "ops@example.com"}}'
+        ) from None
+
+
+def _given(text: str) -> Iterator[Section]:
+    """What the environment says of each notifier; never repeated, as it may hold secrets."""
+    where = Path(NOTIFIERS_VARIABLE)
     try:
         given = json.loads(text)
-        return tuple(NotifierSpec(str(each["class"]), each.get("arguments", {})) for each in given)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise Terminal(remedy) from error
+    except ValueError as error:
+        raise SpecError(f"{where}: no JSON: {error}") from None
+    except RecursionError:
+        raise SpecError(f"{where}: no JSON: nested too deeply") from None
+    if not isinstance(given, list):
+        raise SpecError(f"{where}: no list")
+    for number, values in enumerate(given, 1):
+        if not isinstance(values, dict):
+            raise SpecError(f"{where}: notifier {number} is no object")
+        yield Section(where, f"notifier {number}", values)
 
 
 def identity(spec: NotifierSpec) -> str:

@@ -16,7 +16,7 @@ from strandline_airflow.notifiers import Message, identity, send
 from strandline_airflow.watching import Watcher
 
 from strandline import source as source_file
-from strandline.errors import StrandlineError, Terminal, Transient
+from strandline.errors import SpecError, StrandlineError, Terminal, Transient
 from strandline.manifest import Work
 from strandline.source import NotifierSpec
 
@@ -318,10 +318,35 @@ def test_the_environment_names_notifiers_for_sources_that_name_none(source):
     )
 
 
-@pytest.mark.parametrize("text", ["{}x", "[1]", '[{"klass": "x"}]', "5"])
-def test_notifiers_of_the_environment_that_are_none_are_told_how_they_look(source, text):
-    with pytest.raises(Terminal, match="STRANDLINE_NOTIFIERS must be a JSON list"):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}x", "no JSON: Extra data"),
+        ("[" * 100_000, "no JSON: nested too deeply"),
+        ("{}", "no list"),
+        ("5", "no list"),
+        ("[1]", "notifier 1 is no object"),
+        ('[{"klass": "x"}]', "notifier 1: 'class' is missing"),
+        ('[{"class": null}]', "notifier 1: 'class' is missing"),
+        ('[{"class": "a.B"}, {"class": "mail"}]', "notifier 2: 'class' must be the import path"),
+        ('[{"class": "a.B", "to": "x"}]', "'to'; allowed are arguments, class"),
+        ('[{"class": "a.B", "arguments": null}]', "'arguments' must be a table, not null"),
+        ('[{"class": "a.B", "arguments": ["s3cret"]}]', "'arguments' must be a table, not a list"),
+        ('[{"class": "https://x/s3cret"}]', "notifier 1: 'class' must be the import path"),
+    ],
+)
+def test_notifiers_of_the_environment_are_checked_as_those_of_a_file(source, text, said):
+    with pytest.raises(SpecError) as refused:
         notifiers.configured(source, {"STRANDLINE_NOTIFIERS": text})
+    told = str(refused.value)
+    assert told.startswith("STRANDLINE_NOTIFIERS: ")
+    assert said in told
+    assert "it must be a JSON list of objects such as" in told
+    assert "s3cret" not in told
+
+
+def test_notifiers_of_the_environment_may_be_none(source):
+    assert notifiers.configured(source, {"STRANDLINE_NOTIFIERS": "[]"}) == ()
 
 
 @pytest.mark.parametrize(
