@@ -38,7 +38,7 @@ DEFAULT_ARGS = {
     ),
 }
 
-_AWAITED = ("land", "compact")  # what a change waits for; the others take what time they need
+AWAITED = ("land", "compact")  # what a change waits for; the others take what time they need
 
 
 def pool_name(source: Source) -> str:
@@ -74,7 +74,7 @@ def pipeline(
         catchup=False,
         max_active_runs=1,
         default_args=DEFAULT_ARGS,
-        deadline=deadlines.of(source, path, dag_id) if what in _AWAITED else None,
+        deadline=deadlines.of(source, path, dag_id) if what in AWAITED else None,
         tags=["strandline", source.name],
         auto_register=False,  # the DAG file registers what is right as a whole
         params=params,

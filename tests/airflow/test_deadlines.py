@@ -76,21 +76,27 @@ def test_a_run_that_is_late_is_told_by_the_triggerer(missed, hook):
 def late(source_path):
     """Misses the deadline of `land__shop`, whose source has these notifiers."""
 
-    def late(sections=""):
+    def late(sections="", state="running"):
         source_path.write_text(source_path.read_text() + sections)
-        asyncio.run(deadlines.missed(str(source_path), "land__shop"))
+        context = {
+            "dag_run": {"dag_run_id": "r", "state": state},
+            "deadline": {"deadline_time": LONG_AGO},
+        }
+        asyncio.run(deadlines.missed(str(source_path), "land__shop", context))
 
     return late
 
 
-def test_a_run_that_has_failed_is_not_said_to_take_too_long(source_path, hook):
-    source_path.write_text(source_path.read_text() + TO_HOOK)
-    run = {"dag_run_id": "r", "state": "failed"}
-    asyncio.run(deadlines.missed(str(source_path), "land__shop", {"dag_run": run}))
+@pytest.mark.parametrize("state", ["failed", "success"])
+def test_a_run_that_has_ended_does_not_take_too_long(late, hook, state):
+    late(TO_HOOK, state)
+    assert hook.posts == []
+
+
+def test_a_run_that_has_not_begun_takes_too_long(late, hook):
+    late(TO_HOOK, "queued")
     (post,) = hook.posts
-    assert post["title"] == "Strandline: shop: land__shop has failed"
-    assert "Run r has not succeeded within the 2h" in post["text"]
-    assert "The log of the task that failed says why" in post["text"]
+    assert "(it is queued)" in post["text"]
 
 
 def test_a_notifier_that_fails_keeps_no_other_from_telling_a_late_run(late, mails, caplog):

@@ -10,11 +10,12 @@ import receivers
 from airflow.sdk import BaseNotifier
 from receivers import MAIL, TO_HOOK, TO_MAIL, WEBHOOK, connection
 from strandline_airflow import notifiers, watching
-from strandline_airflow.dag import watch_dag
+from strandline_airflow.dag import source_dags, watch_dag
 from strandline_airflow.ledger import Superseded
 from strandline_airflow.notifiers import Message, identity, send
 from strandline_airflow.watching import Watcher
 
+from examples.embedded_kafka import NOBODY
 from strandline import source as source_file
 from strandline.errors import SpecError, StrandlineError, Terminal, Transient
 from strandline.manifest import Work
@@ -242,6 +243,21 @@ def test_the_dag_looks_at_every_source_for_itself(source_path, hold, hook):
     states = {task.task_id: task.state for task in run.get_task_instances()}
     assert states == {"shop": "success", "broken": "success"}  # which has nothing to tell
     assert len(hook.posts) == 1
+
+
+def test_a_dag_that_fails_is_told_once_whatever_it_fails_of(source_path, connected, hook):
+    """Here of a partition that does not answer, which nothing in the lake speaks of."""
+    source_path.write_text(source_path.read_text() + TO_HOOK)
+    watch, land = watch_dag([source_file.load(source_path)]), source_dags(source_path)[0]
+    connected.create_topic("shop.t", 2)
+    for minute, leader in ((60, 1), (65, NOBODY), (70, NOBODY), (75, 1)):
+        connected.move_leader("shop.t", 1, leader)
+        land.test()
+        watch.test(logical_date=minutes(minute), run_after=minutes(minute))
+    begun, over = (post["alerts"][0] for post in hook.posts)
+    assert (begun["kind"], begun["ended"]) == ("land_fails", False)
+    assert "a run of land__shop has failed" in begun["cause"]
+    assert (over["kind"], over["ended"]) == ("land_fails", True)
 
 
 # ---------------------------------------------------- a lake that cannot be read
