@@ -75,6 +75,7 @@ def _message(source: Source, dag_id: str, context: Mapping[str, Any]) -> Any:
 
     run_id, state = context["dag_run"]["dag_run_id"], context["dag_run"]["state"]
     within = source.default_tolerance.freshness
+    since = datetime.fromisoformat(str(context["deadline"]["deadline_time"])) - within
     cause = (
         f"Run {run_id} has not ended within the {duration.shown(within)} that a change of "
         f"{source.name} may wait (it is {state}). Is a task waiting for its pool, for a worker, or "
@@ -85,5 +86,11 @@ def _message(source: Source, dag_id: str, context: Mapping[str, Any]) -> Any:
         title=f"Strandline: {source.name}: {dag_id} takes too long",
         text=f"{cause}\n{url}",
         url=url,
-        alerts=({"source": source.name, "dag_id": dag_id, "run_id": run_id, "kind": "deadline"},),
-    )
+        alerts=(
+            {
+                "source": source.name, "table": None, "kind": "deadline", "ended": False,
+                "since": since.isoformat(), "behind_seconds": within.total_seconds(),
+                "cause": cause, "url": url, "dag_id": dag_id, "run_id": run_id,
+            },
+        ),
+    )  # fmt: skip

@@ -64,12 +64,28 @@ def test_a_run_that_was_made_after_its_planned_time_has_from_then(missed):
     assert deadline.deadline_time == run.created_at + timedelta(minutes=10)
 
 
-def test_a_run_that_is_late_is_told_by_the_triggerer(missed, hook):
+def test_a_run_that_is_late_is_told_by_the_triggerer(missed, hook, monkeypatch):
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://airflow.example.com")
     run, deadline = missed(LONG_AGO)
     asyncio.run(_triggered(deadline.callback.data))
     (post,) = hook.posts
     assert post["title"] == "Strandline: late: land__late takes too long"
     assert f"Run {run.run_id} has not ended within the 10m" in post["text"]
+    (alert,) = post["alerts"]
+    cause = alert.pop("cause")
+    assert cause in post["text"]
+    assert "Is a task waiting for its pool" in cause
+    assert alert == {
+        "source": "late",
+        "table": None,
+        "kind": "deadline",
+        "since": run.created_at.isoformat(),
+        "behind_seconds": 600.0,
+        "ended": False,
+        "url": f"https://airflow.example.com/dags/land__late/runs/{run.run_id}",
+        "dag_id": "land__late",
+        "run_id": run.run_id,
+    }
 
 
 @pytest.fixture
