@@ -178,7 +178,7 @@ def _land_dag(source: Source, path: Path) -> DAG:
     with pipeline(source, path, "land", cron(source.land_schedule)) as dag:
         groups = _plan_landing(source)
         landed = steps.land(source).expand(group=groups)
-        collected = steps.collect(source, landed)
+        collected = steps.collect(source, groups, landed)
         [landed, collected] >> _report_findings()
     return dag
 

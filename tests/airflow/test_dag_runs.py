@@ -1,5 +1,6 @@
 """The DAGs as Airflow runs them, each task in its order, against a broker and a lake."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -25,6 +26,7 @@ from strandline.segment import Limits
 pytestmark = pytest.mark.usefixtures("airflow_database")
 
 ORDERS = "shop.orders"
+LANDED = "strandline://shop/landing"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC).isoformat()
 # Of a store the plan does not know whether the file is there.
 RECONCILE = {"table": "orders", "snapshot": "s3://x/x.csv", "as_of": NOON, "dry_run": False}
@@ -52,14 +54,15 @@ def dags(source_path):
 
 @pytest.fixture
 def spark_says(monkeypatch):
-    """Lets every run fail on all its tables with this error; no Spark is started."""
+    """Lets every run apply all its tables, or fail on them with this error; no Spark is started."""
 
-    def say(error):
+    def say(error, meanwhile=lambda: None):
         def execute(operator, context):
             assert context
             path = operator.application_args[1]
             manifest = read_manifest(path)
             tables = tuple(failed_on(cut.table, error) for cut in manifest.tables)
+            meanwhile()
             receipt = Receipt(manifest.source, manifest.number, tables)
             write_text(path.replace("manifest.json", "receipt.json"), receipt.to_json())
 
@@ -252,6 +255,24 @@ def test_a_task_that_fails_does_not_hide_what_the_others_landed(
     }
     assert list(landed().values()) == [[0, 1, 2, 3, 4]]
     assert sorted(events(run)) == ["strandline://shop/landing", "strandline://shop/landing/shop.a"]
+
+
+def test_what_a_task_landed_before_it_failed_is_told(land, connected, records, monkeypatch):
+    connected.create_topic("shop.t", 2)
+    connected.replay([*records(5), *records(3, partition=1)])
+    really_land = land_run.land
+
+    def land_in_part(source, segments, *arguments):
+        really_land(source, [replace(segments[0], end=2)], *arguments)
+        raise Terminal("and no more")
+
+    monkeypatch.setattr(land_run, "land", land_in_part)
+    run = land()
+    assert states(run)["land[0]"] == "failed"
+    assert events(run) == {
+        "strandline://shop/landing/shop.t": {"rows": 2, "next_offsets": {"0": 2, "1": 0}},
+        LANDED: {"rows": 2, "topics": 1},
+    }
 
 
 def test_a_lake_that_cannot_be_written_fails_at_once_without_a_retry(land, connected, tmp_path):
