@@ -160,6 +160,60 @@ def test_the_asset_of_a_table_is_the_one_that_its_uri_alone_makes():
     assert assets.table("shop", "public.orders") == Asset("strandline://shop/tables/public.orders")
 
 
+@pytest.fixture
+def open_run(source, manifests, arrive):
+    """A run that was planned and not published, as a Spark that failed leaves it."""
+    arrive(ORDERS, 1)
+    return manifests.next(source, NOON)
+
+
+@pytest.mark.usefixtures("open_run", "known_dags")
+@pytest.mark.parametrize("topic", [ORDERS, "shop.items"])
+def test_what_landed_behind_an_open_run_wakes_compaction_again_until_it_is_applied(
+    compact, arrive, spark_says, publications, topic
+):
+    spark_says(None)
+    arrive(topic, 2)
+    with create_session() as session:
+        session.get(DagModel, "compact__shop").is_paused = False
+        session.query(AssetDagRunQueue).delete()
+    assert events(compact()) == {LANDED: {"rows": 2, "topics": 1}}
+    with create_session() as session:
+        queued = session.query(AssetDagRunQueue).filter_by(target_dag_id="compact__shop").all()
+        assert [one.asset.name for one in queued] == [LANDED]
+    assert events(compact()) == {}
+    assert publications.last_number() == 2
+
+
+@pytest.mark.usefixtures("published")
+def test_what_landed_while_an_order_was_done_wakes_compaction(dags, arrive, spark_says):
+    spark_says(None, meanwhile=lambda: arrive(ORDERS, 2))
+    run = dags["reconcile__shop"].test(run_conf=RECONCILE)
+    assert events(run) == {LANDED: {"rows": 2, "topics": 1}}
+
+
+@pytest.mark.usefixtures("published")
+def test_what_landed_behind_an_order_that_failed_wakes_compaction_once(dags, arrive, spark_says):
+    spark_says(NO_PATH, meanwhile=partial(arrive, ORDERS, 2))
+    assert LANDED in events(dags["reconcile__shop"].test(run_conf=RECONCILE))
+    spark_says("column x: no int")
+    assert events(dags["compact__shop"].test()) == {}
+
+
+@pytest.mark.usefixtures("open_run")
+def test_a_table_that_a_run_failed_on_does_not_wake_the_next(compact, arrive, spark_says):
+    spark_says("column x: no int")
+    arrive(ORDERS, 2)
+    assert [events(compact()) for _ in range(2)] == [{}, {}]
+
+
+@pytest.mark.usefixtures("open_run")
+def test_heartbeats_behind_an_open_run_wake_nobody(compact, arrive, spark_says):
+    spark_says(None)
+    arrive("__debezium-heartbeat.shop", 1)
+    assert events(compact()) == {}
+
+
 def test_heartbeats_are_landed_but_wake_nobody(land, connected, records, landed):
     connected.create_topic("__debezium-heartbeat.shop")
     connected.replay(records(2, topic="__debezium-heartbeat.shop"))
