@@ -62,6 +62,15 @@ def next_manifest(
     )
 
 
+def waiting(landed: Iterable[Landed], applied: Mapping[tuple[str, int], int]) -> dict[str, int]:
+    """How many landed offsets of each topic wait to be applied, but for heartbeats."""
+    return {
+        topic: sum(offsets.end - offsets.start for offsets in ranges)
+        for topic, ranges in _ranges_by_topic(landed, applied).items()
+        if is_news(topic)
+    }
+
+
 def is_news(topic: str) -> bool:
     """False for heartbeats: they alone are no reason to start Spark."""
     return not topic.startswith(_HEARTBEATS)

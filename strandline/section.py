@@ -1,5 +1,7 @@
 """One table of a TOML document, read key by key: what nobody asked for is refused.
 
+An object of a JSON document will do; its nulls are values of no type.
+
 Errors repeat a value where that helps. They never do with one that stands where a table should be,
 or inside of one: it may be a secret.
 """
@@ -8,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from strandline.errors import SpecError
@@ -30,8 +33,9 @@ class Section:
         value = self.values.get(key, default)
         if value is None and required:
             raise SpecError(f"{self.path}: {self.title}: '{key}' is missing ({article(kind)})")
-        if value is not None and (not _is(value, kind)):
-            unshown = kind is dict or isinstance(value, dict | list | date | time)
+        given = value is not None or key in self.values
+        if given and not _is(value, kind):
+            unshown = kind is dict or isinstance(value, dict | list | date | time | None)
             raise SpecError(
                 f"{self.path}: {self.title}: '{key}' must be {article(kind)}, not "
                 f"{_what(value) if unshown else repr(value)}"
@@ -111,6 +115,7 @@ def article(kind: type) -> str:
         list: "a list",
         dict: "a table",
         bool: "true or false",
+        NoneType: "null",
         float: "a number",
         date: "a date",
         time: "a time",

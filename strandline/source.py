@@ -158,6 +158,20 @@ def refusal(path: Path, error: Exception) -> str:
     return str(error) if known else f"{path}: {type(error).__name__}: {error}"
 
 
+def notifier(section: Section) -> NotifierSpec:
+    """The notifier that a section names; `SpecError` where it is not right."""
+    path = section.take("class", str, required=True)
+    arguments = section.take("arguments", dict, {})
+    section.finish()
+    if not _CLASS.fullmatch(path):
+        # Without what stands there, as it may be the address of a webhook.
+        raise SpecError(
+            f"{section.path}: {section.title}: 'class' must be the import path of an Airflow "
+            f"notifier, such as airflow.providers.smtp.notifications.smtp.SmtpNotifier"
+        )
+    return NotifierSpec(path, MappingProxyType(arguments))
+
+
 def parse(text: str, path: Path, environ: Mapping[str, str] = os.environ) -> Source:
     """The source of a file's text; errors name the path, the source has its name."""
     try:
@@ -227,7 +241,7 @@ class _Document:
             default_rules=rules,
             default_tolerance=tolerance,
             retention=Retention.of(top.section("retention")),
-            notifiers=self._notifiers(top),
+            notifiers=tuple(map(notifier, top.sections("notifier", "class"))),
         )
         for section in (top, kafka, schedule, landing, spark):
             section.finish()
@@ -291,21 +305,6 @@ class _Document:
         except ValueError as error:
             raise SpecError(f"{self.path}: {section.title}: 'freshness' {error}") from error
         return Tolerance(freshness, quarantine)
-
-    def _notifiers(self, top: Section) -> tuple[NotifierSpec, ...]:
-        found = []
-        for section in top.sections("notifier", "class"):
-            path = section.take("class", str, required=True)
-            arguments = section.take("arguments", dict, {})
-            section.finish()
-            if not _CLASS.fullmatch(path):
-                # Without what stands there, as it may be the address of a webhook.
-                raise SpecError(
-                    f"{self.path}: {section.title}: 'class' must be the import path of an Airflow "
-                    f"notifier, such as airflow.providers.smtp.notifications.smtp.SmtpNotifier"
-                )
-            found.append(NotifierSpec(path, MappingProxyType(arguments)))
-        return tuple(found)
 
     def _tables(
         self, top: Section, prefix: str, rules: TableRules, tolerance: Tolerance

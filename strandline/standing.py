@@ -101,11 +101,20 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Ended:
+    """How many runs of a DAG have failed and succeeded, as far as Airflow remembers."""
+
+    failed: int
+    succeeded: int
+
+
+@dataclass(frozen=True, slots=True)
 class SourceStanding:
     """A source and its tables, by name.
 
     `runs` are the last published ones, the newest first; `landed_at` is when something was landed
-    last. `silent` says why Kafka could not be asked.
+    last. `silent` says why Kafka could not be asked. `ended` counts the runs of `land__SOURCE` and
+    `compact__SOURCE` by `land` and `compact`; it is empty where Airflow was not asked.
     """
 
     source: str
@@ -114,6 +123,7 @@ class SourceStanding:
     runs: tuple[Run, ...] = ()
     landed_at: datetime | None = None
     silent: str | None = None
+    ended: Mapping[str, Ended] = field(default_factory=dict)
 
     @property
     def last_compaction(self) -> Run | None:

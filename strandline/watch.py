@@ -9,17 +9,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
 from strandline import duration
-from strandline.standing import SourceStanding, TableStanding
+from strandline.standing import Ended, SourceStanding, TableStanding
 
 
 class Kind(StrEnum):
-    """What may be wrong. The first three concern a whole source and stand for all its tables."""
+    """What may be wrong. The first five concern a whole source and stand for all its tables."""
 
     KAFKA = "kafka"
     LANDING = "landing"
     COMPACTION = "compaction"
+    LAND_FAILS = "land_fails"
+    COMPACT_FAILS = "compact_fails"
     STALE = "stale"
     HELD = "held"
     GAP = "gap"
@@ -31,6 +34,8 @@ _TITLES = {
     Kind.KAFKA: "Kafka does not answer",
     Kind.LANDING: "nothing is landed",
     Kind.COMPACTION: "nothing is published",
+    Kind.LAND_FAILS: "landing fails",
+    Kind.COMPACT_FAILS: "compaction fails",
     Kind.STALE: "behind",
     Kind.HELD: "held",
     Kind.GAP: "records lost to retention",
@@ -97,17 +102,30 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """How many runs of a DAG had failed when somebody looked, and since when none has succeeded.
+
+    `succeeded` had when the last one failed; it means nothing while `failing_since` is None.
+    """
+
+    failed: int
+    succeeded: int = 0
+    failing_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """What one look leaves to the next: what is told, and what only time tells.
 
     `unlanded` has a mark for each topic that Kafka has more of; `silent_since` is when Kafka was
-    first found silent.
+    first found silent. `tallies` has one for each DAG whose runs are counted.
     """
 
     instant: datetime | None = None
     told: Mapping[str, Condition] = field(default_factory=dict)
     unlanded: Mapping[str, Mark] = field(default_factory=dict)
     silent_since: datetime | None = None
+    tallies: Mapping[str, Tally] = field(default_factory=dict)
 
     def same(self, other: "State") -> bool:
         """True where nothing but the instant differs."""
@@ -129,6 +147,8 @@ class State:
                 for topic, each in fields["unlanded"].items()
             },
             silent_since=_time(fields["silent_since"]),
+            # States of looks that did not count runs have none.
+            tallies={dag: _tally_of(each) for dag, each in fields.get("tallies", {}).items()},
         )
 
 
@@ -141,7 +161,11 @@ def look(state: State, of: SourceStanding, instant: datetime) -> tuple[tuple[Ale
         return (), state
     marks = _marks(state, of, instant)
     silent_since = (state.silent_since or instant) if of.silent else None
-    found = {each.id: each for each in _conditions(of, instant, marks, silent_since)}
+    tallies = {
+        dag: _counted(state.tallies.get(dag), ended, instant) for dag, ended in of.ended.items()
+    }
+    conditions = (*_conditions(of, instant, marks, silent_since), *_failing(of.source, tallies))
+    found = {each.id: each for each in conditions}
     if of.silent:
         unknown = (each for each in state.told.values() if each.kind in _UNKNOWN_IN_SILENCE)
         found = {each.id: each for each in unknown} | found
@@ -151,7 +175,7 @@ def look(state: State, of: SourceStanding, instant: datetime) -> tuple[tuple[Ale
     ]
     # Of what was told, as it was told: only what starts or ends is a change.
     told = {name: state.told.get(name, each) for name, each in found.items()}
-    return (*started, *ended), State(instant, told, marks, silent_since)
+    return (*started, *ended), State(instant, told, marks, silent_since, tallies)
 
 
 def _marks(state: State, of: SourceStanding, instant: datetime) -> Mapping[str, Mark]:
@@ -166,6 +190,30 @@ def _marks(state: State, of: SourceStanding, instant: datetime) -> Mapping[str, 
         stands = seen is not None and seen.landed_to == each.landed_to
         marks[each.topic] = seen if seen and stands else Mark(each.landed_to, instant)
     return marks
+
+
+def _counted(before: Tally | None, now: Ended, instant: datetime) -> Tally:
+    """The runs of a DAG; what is cleared or forgotten makes Airflow's counts less, and is no news.
+
+    Runs that failed before the first look count where none has ever succeeded.
+    """
+    if before is None:
+        before = Tally(now.failed if now.succeeded else 0)
+    if now.failed > before.failed:
+        return Tally(now.failed, now.succeeded, before.failing_since or instant)
+    if before.failing_since is None or now.succeeded > before.succeeded:
+        return Tally(now.failed)
+    return Tally(now.failed, min(now.succeeded, before.succeeded), before.failing_since)
+
+
+def _failing(source: str, tallies: Mapping[str, Tally]) -> Iterator[Condition]:
+    for dag, tally in tallies.items():
+        if tally.failing_since is not None:
+            yield Condition(
+                Kind(f"{dag}_fails"), "", tally.failing_since,
+                f"a run of {dag}__{source} has failed, and none has succeeded since. The log of "
+                "the task that failed says why",
+            )  # fmt: skip
 
 
 def _conditions(
@@ -278,6 +326,10 @@ def _condition(fields: Mapping[str, str]) -> Condition:
         fields["cause"],
         None if behind is None else timedelta(seconds=float(behind)),
     )
+
+
+def _tally_of(fields: Mapping[str, Any]) -> Tally:
+    return Tally(fields["failed"], fields["succeeded"], _time(fields["failing_since"]))
 
 
 def _plain(value: object) -> object:

@@ -6,9 +6,11 @@ source that wakes its compaction. They are called by their URIs, as Airflow call
 somebody makes of a URI alone: by another name it would be another one, which no event reaches.
 """
 
+from collections.abc import Mapping
 from urllib.parse import quote
 
 from airflow.sdk import Asset, AssetAlias
+from airflow.sdk.types import OutletEventAccessorProtocol
 
 
 def table(source: str, name: str) -> Asset:
@@ -26,8 +28,13 @@ def landing(source: str) -> Asset:
     return _asset(source, "landing")
 
 
+def wake(event: OutletEventAccessorProtocol, source: str, rows: Mapping[str, int]) -> None:
+    """Wakes the compaction of a source for what has landed of some topics."""
+    event.add(landing(source), extra={"rows": sum(rows.values()), "topics": len(rows)})
+
+
 def landed_alias(source: str) -> AssetAlias:
-    """Under which `land__SOURCE` emits events: topics are not known when a DAG is parsed."""
+    """Under which events of landing are emitted: topics are not known when a DAG is parsed."""
     return AssetAlias(f"{source}/landed")
 
 

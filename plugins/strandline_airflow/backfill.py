@@ -62,8 +62,9 @@ def dag(source: Source, path: Path) -> DAG:
             register(source, planned)
             return [[asdict(segment)] for segment in planned]
 
-        landed = steps.land(source, connection="{{ params.connection or '' }}").expand(group=plan())
-        [landed, steps.collect(source, landed)] >> _report()
+        groups = plan()
+        landed = steps.land(source, connection="{{ params.connection or '' }}").expand(group=groups)
+        [landed, steps.collect(source, groups, landed)] >> _report()
     return made
 
 

@@ -4,10 +4,11 @@ An order is published by the same steps; a compaction that finds one open finish
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from strandline import cut
 from strandline.errors import Terminal, Transient
 from strandline.lake import SourceLake
 from strandline.manifest import Work
@@ -27,11 +28,14 @@ class Outcome:
     """The rows of a publication whose tables changed, with their lags; the tables that failed.
 
     A lag is a number of offsets that are landed, but not applied. `work` is what the run was to do.
+    `waiting` has the lags of all topics that the next run would apply: of none that is held, since
+    it may fail on that again.
     """
 
     work: Work
     changed: tuple[tuple[Published, int], ...]
     failed: tuple[TableReceipt, ...]
+    waiting: Mapping[str, int]
 
 
 def plan(source: Source, run_after: datetime) -> str | None:
@@ -45,7 +49,7 @@ def plan(source: Source, run_after: datetime) -> str | None:
         manifest.number,
         source.name,
         "applies" if manifest.work is Work.COMPACT else f"finishes '{manifest.work}' of",
-        ", ".join(cut.table for cut in manifest.tables) or "control topics only",
+        ", ".join(table.table for table in manifest.tables) or "control topics only",
         manifest.landing_version,
     )
     return write_manifest(manifest)
@@ -66,14 +70,17 @@ def publish(manifest_path: str) -> Outcome:
     )
     for table in (*receipt.tables, *receipt.stores):
         log.info("%s: %s", table.table, table.told(manifest.work))
-    own = (row for row in publications.last() if row.number == manifest.number)
-    landed = LandingZone(lake).landed()
+    last, landed = publications.last(), LandingZone(lake).landed()
+    own = (row for row in last if row.number == manifest.number)
+    held = {row.topic for row in last if row.held}
+    waiting = cut.waiting(landed, publications.applied())
     return Outcome(
         work=manifest.work,
         changed=tuple((row, row.lag(landed)) for row in own if row.changed),
         failed=tuple(
             table for table in (*receipt.tables, *receipt.stores) if table.error is not None
         ),
+        waiting={topic: offsets for topic, offsets in waiting.items() if topic not in held},
     )
 
 

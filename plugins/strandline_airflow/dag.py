@@ -18,6 +18,7 @@ from airflow.configuration import conf
 from airflow.sdk import (
     DAG,
     AssetOrTimeSchedule,
+    DagRunState,
     TaskInstanceState,
     get_current_context,
     task,
@@ -28,6 +29,7 @@ from croniter import CroniterBadDateError, croniter
 from strandline import source as source_file
 from strandline.errors import SpecError, Terminal
 from strandline.source import Source
+from strandline.standing import Ended
 from strandline_airflow import (
     assets,
     backfill,
@@ -40,7 +42,7 @@ from strandline_airflow import (
     steps,
 )
 from strandline_airflow.operators import home
-from strandline_airflow.pipeline import DEFAULT_ARGS, cron, pipeline, worked_off
+from strandline_airflow.pipeline import AWAITED, DEFAULT_ARGS, cron, pipeline, worked_off
 
 SOURCES_VARIABLE = "STRANDLINE_SOURCES"
 WATCH = "watch__freshness"
@@ -127,12 +129,22 @@ def _look(source: Source) -> None:
         before = ti.get_previous_ti()
         alerts = watching.Watcher(source).look(
             context["dag_run"].run_after,
+            ended={what: _ended(ti, f"{what}__{source.name}") for what in AWAITED},
             failed_before=before is not None and before.state == TaskInstanceState.FAILED,
             last_try=ti.try_number > ti.max_tries,
         )
         return len(alerts)
 
     look()
+
+
+def _ended(ti: Any, dag_id: str) -> Ended:
+    """Airflow tells tasks of other DAGs' runs how many there are, and not which came last."""
+    failed, succeeded = (
+        ti.get_dr_count(dag_id=dag_id, states=[state])
+        for state in (DagRunState.FAILED, DagRunState.SUCCESS)
+    )
+    return Ended(failed, succeeded)
 
 
 def _dags(source: Source, path: Path) -> tuple[DAG, ...]:
@@ -166,7 +178,7 @@ def _land_dag(source: Source, path: Path) -> DAG:
     with pipeline(source, path, "land", cron(source.land_schedule)) as dag:
         groups = _plan_landing(source)
         landed = steps.land(source).expand(group=groups)
-        collected = steps.collect(source, landed)
+        collected = steps.collect(source, groups, landed)
         [landed, collected] >> _report_findings()
     return dag
 

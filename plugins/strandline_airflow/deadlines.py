@@ -10,12 +10,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from airflow.sdk import AsyncCallback, DeadlineAlert, DeadlineReference
+from airflow.sdk import AsyncCallback, DagRunState, DeadlineAlert, DeadlineReference
 from airflow.sdk.definitions.deadline import BaseDeadlineReference, deadline_reference
 
 from strandline import duration
 from strandline.errors import Transient
 from strandline.source import Source
+
+_ENDED = frozenset({DagRunState.SUCCESS, DagRunState.FAILED})
 
 
 @deadline_reference(DeadlineReference.TYPES.DAGRUN_QUEUED)
@@ -49,16 +51,20 @@ def of(source: Source, path: Path, dag_id: str) -> DeadlineAlert:
     )
 
 
-async def missed(source: str, dag_id: str, context: Mapping[str, Any] | None = None) -> None:
-    """Tells the notifiers of the source (a file) that a run of the DAG is not through in time.
+async def missed(source: str, dag_id: str, context: Mapping[str, Any]) -> None:
+    """Tells the notifiers of the source (a file) that a run of the DAG is still not through.
 
-    Raises `Transient` where not everybody could be told. Airflow logs it and does not try again.
+    Of a run that has ended nothing is told: Airflow keeps the deadline of each run that fails, and
+    that runs fail is told once, by the watch. Raises `Transient` where not everybody could be told.
+    Airflow logs it and does not try again.
     """
     from strandline import source as source_file  # noqa: PLC0415 - not while DAGs are parsed
     from strandline_airflow import notifiers  # noqa: PLC0415
 
+    if context["dag_run"]["state"] in _ENDED:
+        return
     spec = source_file.load(Path(source))
-    message = _message(spec, dag_id, context or {})
+    message = _message(spec, dag_id, context)
     failed = await notifiers.send_to_all_from_trigger(notifiers.configured(spec), message)
     if failed:
         raise Transient(f"not everybody was told: {'; '.join(map(str, failed))}")
@@ -67,23 +73,24 @@ async def missed(source: str, dag_id: str, context: Mapping[str, Any] | None = N
 def _message(source: Source, dag_id: str, context: Mapping[str, Any]) -> Any:
     from strandline_airflow.notifiers import Message, address  # noqa: PLC0415
 
-    run = context.get("dag_run") or {}
-    run_id, state = run.get("dag_run_id", "?"), run.get("state", "?")
-    within = duration.shown(source.default_tolerance.freshness)
-    # Airflow keeps the deadline of a run that has failed, and no later run of the DAG lifts it.
-    fails, ended, remedy = (
-        ("has failed", "succeeded", "The log of the task that failed says why.")
-        if state == "failed"
-        else (
-            "takes too long",
-            "ended",
-            "Is a task waiting for its pool, for a worker, or for Spark?",
-        )
+    run_id, state = context["dag_run"]["dag_run_id"], context["dag_run"]["state"]
+    within = source.default_tolerance.freshness
+    since = datetime.fromisoformat(str(context["deadline"]["deadline_time"])) - within
+    cause = (
+        f"Run {run_id} has not ended within the {duration.shown(within)} that a change of "
+        f"{source.name} may wait (it is {state}). Is a task waiting for its pool, for a worker, or "
+        "for Spark?"
     )
+    url = address(f"dags/{dag_id}/runs/{run_id}")
     return Message(
-        title=f"Strandline: {source.name}: {dag_id} {fails}",
-        text=f"Run {run_id} has not {ended} within the {within} that a change of {source.name} may "
-        f"wait (it is {state}). {remedy}\n{address(f'dags/{dag_id}/runs/{run_id}')}",
-        url=address(f"dags/{dag_id}/runs/{run_id}"),
-        alerts=({"source": source.name, "dag_id": dag_id, "run_id": run_id, "kind": "deadline"},),
-    )
+        title=f"Strandline: {source.name}: {dag_id} takes too long",
+        text=f"{cause}\n{url}",
+        url=url,
+        alerts=(
+            {
+                "source": source.name, "table": None, "kind": "deadline", "ended": False,
+                "since": since.isoformat(), "behind_seconds": within.total_seconds(),
+                "cause": cause, "url": url, "dag_id": dag_id, "run_id": run_id,
+            },
+        ),
+    )  # fmt: skip

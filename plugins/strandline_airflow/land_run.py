@@ -76,11 +76,22 @@ def land(
     return [asdict(one) for one in progress]
 
 
-def arrivals(progress: Iterable[Mapping[str, Any]]) -> tuple[Arrival, ...]:
-    """What arrived, topic by topic, from the progress of all tasks."""
+def arrivals(
+    source: Source, segments: Iterable[Segment], progress: Iterable[Mapping[str, Any]]
+) -> tuple[Arrival, ...]:
+    """What arrived of the planned segments, topic by topic, from the progress of the tasks.
+
+    A task that failed tells nothing; what it had landed by then is in the log.
+    """
+    told = list(progress)
+    known = {(one["topic_id"], one["partition"]) for one in told}
+    untold = [one for one in segments if (one.topic_id, one.partition) not in known]
+    if untold:
+        zone = LandingZone(SourceLake(source.lake, source.name))
+        told.extend(asdict(one) for one in zone.progress(untold))
     rows: dict[str, int] = {}
     next_offsets: dict[str, dict[int, int]] = {}
-    for one in progress:
+    for one in told:
         topic = one["topic"]
         rows[topic] = rows.get(topic, 0) + one["rows"]
         next_offsets.setdefault(topic, {})[one["partition"]] = one["next_offset"]

@@ -73,7 +73,7 @@ _SLICE_BYTES = 8 << 20
 class Progress:
     """What became of one segment: everything before `next_offset` is landed.
 
-    `rows` counts its records; of what an earlier try had landed it counts the offsets.
+    `rows` counts its records; of what an earlier try or a failed task had landed, the offsets.
     """
 
     topic: str
@@ -115,6 +115,16 @@ class LandingZone:
             for row in self._partitions.rows(registry)
         ]
         return tuple(_moved_to(landing.transaction_version(_id(one)), one) for one in registered)
+
+    def progress(self, segments: Iterable[Segment]) -> tuple[Progress, ...]:
+        """What has become of the segments so far, by the log."""
+        table = self._landing.ensure()
+        reached = {one: table.transaction_version(_id(one)) or 0 for one in segments}
+        nexts = {one: min(max(offset, one.start), one.end) for one, offset in reached.items()}
+        return tuple(
+            Progress(one.topic, one.topic_id, one.partition, offset, offset - one.start)
+            for one, offset in nexts.items()
+        )
 
     def version(self) -> int | None:
         """The newest version of the landing table; None where nothing was ever landed."""

@@ -15,17 +15,21 @@ import inspect
 import json
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from airflow.configuration import conf
 from airflow.sdk import BaseHook, BaseNotifier, Connection
 from airflow.sdk.exceptions import AirflowNotFoundException
 from airflow.sdk.module_loading import import_string
 
-from strandline.errors import StrandlineError, Terminal, Transient
+from strandline import source as source_file
+from strandline.errors import SpecError, StrandlineError, Terminal, Transient
+from strandline.section import Section
 from strandline.source import NotifierSpec, Source
 
 log = logging.getLogger(__name__)
@@ -87,16 +91,31 @@ def configured(source: Source, environ: Mapping[str, str] = os.environ) -> tuple
     text = environ.get(NOTIFIERS_VARIABLE)
     if source.notifiers or not text:
         return source.notifiers
-    remedy = (
-        f"{NOTIFIERS_VARIABLE} must be a JSON list of objects such as "
-        '{"class": "airflow.providers.smtp.notifications.smtp.SmtpNotifier", '
-        '"arguments": {"to": "ops@example.com"}}'
-    )
+    try:
+        return tuple(map(source_file.notifier, _given(text)))
+    except SpecError as error:
+        raise SpecError(
+            f"{error}; it must be a JSON list of objects such as "
+            '{"class": "airflow.providers.smtp.notifications.smtp.SmtpNotifier", '
+            '"arguments": {"to": "ops@example.com"}}'
+        ) from None
+
+
+def _given(text: str) -> Iterator[Section]:
+    """What the environment says of each notifier; never repeated, as it may hold secrets."""
+    where = Path(NOTIFIERS_VARIABLE)
     try:
         given = json.loads(text)
-        return tuple(NotifierSpec(str(each["class"]), each.get("arguments", {})) for each in given)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise Terminal(remedy) from error
+    except ValueError as error:
+        raise SpecError(f"{where}: no JSON: {error}") from None
+    except RecursionError:
+        raise SpecError(f"{where}: no JSON: nested too deeply") from None
+    if not isinstance(given, list):
+        raise SpecError(f"{where}: no list")
+    for number, values in enumerate(given, 1):
+        if not isinstance(values, dict):
+            raise SpecError(f"{where}: notifier {number} is no object")
+        yield Section(where, f"notifier {number}", values)
 
 
 def identity(spec: NotifierSpec) -> str:
@@ -205,12 +224,21 @@ def _made(spec: NotifierSpec) -> BaseNotifier:
         ) from None
 
 
+def _url(connection: Connection) -> str:
+    """The address of a connection: its host, with its port unless one stands there."""
+    host = connection.host or ""
+    url = urlsplit(host if "://" in host else f"{connection.schema or 'https'}://{host}")
+    if connection.port and url.port is None:
+        url = url._replace(netloc=f"{url.netloc}:{connection.port}")
+    return url.geturl()
+
+
 class WebhookNotifier(BaseNotifier):
     """Posts the message as JSON to the address of an Airflow connection of type http.
 
-    `{"title", "text", "url", "alerts"}`. The connection's host is the address, its password is sent
-    as bearer token, its extra as headers. Raises `Transient` where it is not taken, without the
-    address: it may be a secret.
+    `{"title", "text", "url", "alerts"}`. The connection's host and port are the address, its
+    password is sent as bearer token, its extra as headers. Raises `Transient` where it is not
+    taken, without the address: it may be a secret.
     """
 
     template_fields: Sequence[str] = ()
@@ -244,12 +272,9 @@ class WebhookNotifier(BaseNotifier):
         self._check(answer.status_code)
 
     def _request(self, connection: Connection, context: Mapping[str, Any]) -> dict[str, Any]:
-        host = connection.host or ""
-        port = f":{connection.port}" if connection.port else ""
-        address = host if "://" in host else f"{connection.schema or 'https'}://{host}{port}"
         token = {"Authorization": f"Bearer {connection.password}"} if connection.password else {}
         return {
-            "url": address,
+            "url": _url(connection),
             "headers": {**connection.extra_dejson, **token},
             "json": {name: context["strandline"][name] for name in _POSTED},
         }

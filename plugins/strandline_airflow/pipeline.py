@@ -38,7 +38,7 @@ DEFAULT_ARGS = {
     ),
 }
 
-_AWAITED = ("land", "compact")  # what a change waits for; the others take what time they need
+AWAITED = ("land", "compact")  # what a change waits for; the others take what time they need
 
 
 def pool_name(source: Source) -> str:
@@ -74,7 +74,7 @@ def pipeline(
         catchup=False,
         max_active_runs=1,
         default_args=DEFAULT_ARGS,
-        deadline=deadlines.of(source, path, dag_id) if what in _AWAITED else None,
+        deadline=deadlines.of(source, path, dag_id) if what in AWAITED else None,
         tags=["strandline", source.name],
         auto_register=False,  # the DAG file registers what is right as a whole
         params=params,
@@ -138,14 +138,14 @@ def worked_off(source: Source, manifest: Any, task_id: str) -> None:
 
 
 def _publish(source: Source, manifest: Any) -> Any:
-    alias = assets.published_alias(source.name)
+    alias, landed = assets.published_alias(source.name), assets.landed_alias(source.name)
 
-    @task(task_id="publish", outlets=[alias], multiple_outputs=False)
+    @task(task_id="publish", outlets=[alias, landed], multiple_outputs=False)
     def publish(manifest: str) -> dict[str, Any]:
         from strandline_airflow import compact_run
 
         outcome = compact_run.publish(manifest)
-        event = get_current_context()["outlet_events"][alias]
+        events = get_current_context()["outlet_events"]
         for row, lag in outcome.changed:
             extra = {
                 "rows": row.counts.rows_written,
@@ -153,7 +153,10 @@ def _publish(source: Source, manifest: Any) -> Any:
                 "lag": lag,
                 "history_version": row.history_version,
             }
-            event.add(assets.table(source.name, str(row.table)), extra=extra)
+            events[alias].add(assets.table(source.name, str(row.table)), extra=extra)
+        # What told of it has woken the compaction that found this run open, and is used up.
+        if outcome.waiting:
+            assets.wake(events[landed], source.name, outcome.waiting)
         return {"work": str(outcome.work), "failed": [asdict(each) for each in outcome.failed]}
 
     return publish(manifest)

@@ -26,25 +26,25 @@ def land(source: Source, connection: str = "") -> Any:
     return land.partial(connection=connection)
 
 
-def collect(source: Source, landed: Any) -> Any:
-    """The task that tells Airflow what has landed."""
+def collect(source: Source, planned: Any, landed: Any) -> Any:
+    """The task that tells Airflow what has landed of the groups of segments that were planned."""
     alias = assets.landed_alias(source.name)
 
     # Also after a failed `land`: what did land is there, and compaction is to know.
     @task(task_id="collect", trigger_rule="all_done", outlets=[alias])
-    def collect(landed: Any) -> None:
+    def collect(planned: list[list[dict[str, Any]]] | None, landed: Any) -> None:
         from strandline_airflow import land_run
 
         event = get_current_context()["outlet_events"][alias]
+        segments = [Segment(**fields) for group in planned or () for fields in group]
         tasks = landed[:] if landed else []  # a slice: iterating logs an error at its end
-        arrivals = land_run.arrivals(one for progress in tasks for one in progress)
+        arrivals = land_run.arrivals(source, segments, [one for told in tasks for one in told])
         for arrival in arrivals:
             if not source.is_control(arrival.topic):
                 extra = {"rows": arrival.rows, "next_offsets": arrival.next_offsets}
                 event.add(assets.topic(source.name, arrival.topic), extra=extra)
-        news = [arrival for arrival in arrivals if is_news(arrival.topic)]
+        news = {each.topic: each.rows for each in arrivals if is_news(each.topic)}
         if news:
-            rows = sum(arrival.rows for arrival in news)
-            event.add(assets.landing(source.name), extra={"rows": rows, "topics": len(news)})
+            assets.wake(event, source.name, news)
 
-    return collect(landed)
+    return collect(planned, landed)

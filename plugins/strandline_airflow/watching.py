@@ -10,7 +10,7 @@ at once and again in the first look of each hour; that it is over is not told.
 
 import json
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -22,7 +22,7 @@ from deltalake import DeltaTable
 from strandline.errors import StrandlineError, Terminal, Transient
 from strandline.lake import SourceLake
 from strandline.source import NotifierSpec, Source
-from strandline.standing import SourceStanding
+from strandline.standing import Ended, SourceStanding
 from strandline.watch import Alert, Condition, State, look
 from strandline_airflow import catalogue
 from strandline_airflow.ledger import Claim, Ledger, Superseded
@@ -98,9 +98,14 @@ class Watcher:
         self._ledger = _ledger(source)
 
     def look(
-        self, instant: datetime, *, failed_before: bool = False, last_try: bool = True
+        self,
+        instant: datetime,
+        *,
+        ended: Mapping[str, Ended] | None = None,
+        failed_before: bool = False,
+        last_try: bool = True,
     ) -> tuple[Alert, ...]:
-        """Tells what has started and ended; returns it.
+        """Tells what has started and ended; returns it. `ended` is that of `SourceStanding`.
 
         Raises `Transient` or `Terminal` where somebody could not be told; it is kept for the next
         look. Where nobody can look, or keep what was seen, that is told, unless the look before has
@@ -108,7 +113,7 @@ class Watcher:
         """
         specs = configured(self._source)
         try:
-            alerts, after = self._seen(specs, instant)
+            alerts, after = self._seen(specs, instant, ended or {})
         except Superseded:
             raise
         except Exception as error:
@@ -120,10 +125,10 @@ class Watcher:
         return alerts
 
     def _seen(
-        self, specs: Iterable[NotifierSpec], instant: datetime
+        self, specs: Iterable[NotifierSpec], instant: datetime, ended: Mapping[str, Ended]
     ) -> tuple[tuple[Alert, ...], Memory]:
         """What is new, and the memory that has it."""
-        standing = catalogue.standing(self._source, ask_kafka=True)
+        standing = replace(catalogue.standing(self._source, ask_kafka=True), ended=ended)
         before = _recalled(self._ledger, self._ledger.ensure())
         alerts, state = look(before.state, standing, instant)
         _log(self._source.name, standing, alerts)

@@ -1,5 +1,6 @@
 """The DAGs as Airflow runs them, each task in its order, against a broker and a lake."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -25,6 +26,7 @@ from strandline.segment import Limits
 pytestmark = pytest.mark.usefixtures("airflow_database")
 
 ORDERS = "shop.orders"
+LANDED = "strandline://shop/landing"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC).isoformat()
 # Of a store the plan does not know whether the file is there.
 RECONCILE = {"table": "orders", "snapshot": "s3://x/x.csv", "as_of": NOON, "dry_run": False}
@@ -52,14 +54,15 @@ def dags(source_path):
 
 @pytest.fixture
 def spark_says(monkeypatch):
-    """Lets every run fail on all its tables with this error; no Spark is started."""
+    """Lets every run apply all its tables, or fail on them with this error; no Spark is started."""
 
-    def say(error):
+    def say(error, meanwhile=lambda: None):
         def execute(operator, context):
             assert context
             path = operator.application_args[1]
             manifest = read_manifest(path)
             tables = tuple(failed_on(cut.table, error) for cut in manifest.tables)
+            meanwhile()
             receipt = Receipt(manifest.source, manifest.number, tables)
             write_text(path.replace("manifest.json", "receipt.json"), receipt.to_json())
 
@@ -157,6 +160,60 @@ def test_the_asset_of_a_table_is_the_one_that_its_uri_alone_makes():
     assert assets.table("shop", "public.orders") == Asset("strandline://shop/tables/public.orders")
 
 
+@pytest.fixture
+def open_run(source, manifests, arrive):
+    """A run that was planned and not published, as a Spark that failed leaves it."""
+    arrive(ORDERS, 1)
+    return manifests.next(source, NOON)
+
+
+@pytest.mark.usefixtures("open_run", "known_dags")
+@pytest.mark.parametrize("topic", [ORDERS, "shop.items"])
+def test_what_landed_behind_an_open_run_wakes_compaction_again_until_it_is_applied(
+    compact, arrive, spark_says, publications, topic
+):
+    spark_says(None)
+    arrive(topic, 2)
+    with create_session() as session:
+        session.get(DagModel, "compact__shop").is_paused = False
+        session.query(AssetDagRunQueue).delete()
+    assert events(compact()) == {LANDED: {"rows": 2, "topics": 1}}
+    with create_session() as session:
+        queued = session.query(AssetDagRunQueue).filter_by(target_dag_id="compact__shop").all()
+        assert [one.asset.name for one in queued] == [LANDED]
+    assert events(compact()) == {}
+    assert publications.last_number() == 2
+
+
+@pytest.mark.usefixtures("published")
+def test_what_landed_while_an_order_was_done_wakes_compaction(dags, arrive, spark_says):
+    spark_says(None, meanwhile=lambda: arrive(ORDERS, 2))
+    run = dags["reconcile__shop"].test(run_conf=RECONCILE)
+    assert events(run) == {LANDED: {"rows": 2, "topics": 1}}
+
+
+@pytest.mark.usefixtures("published")
+def test_what_landed_behind_an_order_that_failed_wakes_compaction_once(dags, arrive, spark_says):
+    spark_says(NO_PATH, meanwhile=partial(arrive, ORDERS, 2))
+    assert LANDED in events(dags["reconcile__shop"].test(run_conf=RECONCILE))
+    spark_says("column x: no int")
+    assert events(dags["compact__shop"].test()) == {}
+
+
+@pytest.mark.usefixtures("open_run")
+def test_a_table_that_a_run_failed_on_does_not_wake_the_next(compact, arrive, spark_says):
+    spark_says("column x: no int")
+    arrive(ORDERS, 2)
+    assert [events(compact()) for _ in range(2)] == [{}, {}]
+
+
+@pytest.mark.usefixtures("open_run")
+def test_heartbeats_behind_an_open_run_wake_nobody(compact, arrive, spark_says):
+    spark_says(None)
+    arrive("__debezium-heartbeat.shop", 1)
+    assert events(compact()) == {}
+
+
 def test_heartbeats_are_landed_but_wake_nobody(land, connected, records, landed):
     connected.create_topic("__debezium-heartbeat.shop")
     connected.replay(records(2, topic="__debezium-heartbeat.shop"))
@@ -252,6 +309,24 @@ def test_a_task_that_fails_does_not_hide_what_the_others_landed(
     }
     assert list(landed().values()) == [[0, 1, 2, 3, 4]]
     assert sorted(events(run)) == ["strandline://shop/landing", "strandline://shop/landing/shop.a"]
+
+
+def test_what_a_task_landed_before_it_failed_is_told(land, connected, records, monkeypatch):
+    connected.create_topic("shop.t", 2)
+    connected.replay([*records(5), *records(3, partition=1)])
+    really_land = land_run.land
+
+    def land_in_part(source, segments, *arguments):
+        really_land(source, [replace(segments[0], end=2)], *arguments)
+        raise Terminal("and no more")
+
+    monkeypatch.setattr(land_run, "land", land_in_part)
+    run = land()
+    assert states(run)["land[0]"] == "failed"
+    assert events(run) == {
+        "strandline://shop/landing/shop.t": {"rows": 2, "next_offsets": {"0": 2, "1": 0}},
+        LANDED: {"rows": 2, "topics": 1},
+    }
 
 
 def test_a_lake_that_cannot_be_written_fails_at_once_without_a_retry(land, connected, tmp_path):

@@ -64,33 +64,55 @@ def test_a_run_that_was_made_after_its_planned_time_has_from_then(missed):
     assert deadline.deadline_time == run.created_at + timedelta(minutes=10)
 
 
-def test_a_run_that_is_late_is_told_by_the_triggerer(missed, hook):
+def test_a_run_that_is_late_is_told_by_the_triggerer(missed, hook, monkeypatch):
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://airflow.example.com")
     run, deadline = missed(LONG_AGO)
     asyncio.run(_triggered(deadline.callback.data))
     (post,) = hook.posts
     assert post["title"] == "Strandline: late: land__late takes too long"
     assert f"Run {run.run_id} has not ended within the 10m" in post["text"]
+    (alert,) = post["alerts"]
+    cause = alert.pop("cause")
+    assert cause in post["text"]
+    assert "Is a task waiting for its pool" in cause
+    assert alert == {
+        "source": "late",
+        "table": None,
+        "kind": "deadline",
+        "since": run.created_at.isoformat(),
+        "behind_seconds": 600.0,
+        "ended": False,
+        "url": f"https://airflow.example.com/dags/land__late/runs/{run.run_id}",
+        "dag_id": "land__late",
+        "run_id": run.run_id,
+    }
 
 
 @pytest.fixture
 def late(source_path):
     """Misses the deadline of `land__shop`, whose source has these notifiers."""
 
-    def late(sections=""):
+    def late(sections="", state="running"):
         source_path.write_text(source_path.read_text() + sections)
-        asyncio.run(deadlines.missed(str(source_path), "land__shop"))
+        context = {
+            "dag_run": {"dag_run_id": "r", "state": state},
+            "deadline": {"deadline_time": LONG_AGO},
+        }
+        asyncio.run(deadlines.missed(str(source_path), "land__shop", context))
 
     return late
 
 
-def test_a_run_that_has_failed_is_not_said_to_take_too_long(source_path, hook):
-    source_path.write_text(source_path.read_text() + TO_HOOK)
-    run = {"dag_run_id": "r", "state": "failed"}
-    asyncio.run(deadlines.missed(str(source_path), "land__shop", {"dag_run": run}))
+@pytest.mark.parametrize("state", ["failed", "success"])
+def test_a_run_that_has_ended_does_not_take_too_long(late, hook, state):
+    late(TO_HOOK, state)
+    assert hook.posts == []
+
+
+def test_a_run_that_has_not_begun_takes_too_long(late, hook):
+    late(TO_HOOK, "queued")
     (post,) = hook.posts
-    assert post["title"] == "Strandline: shop: land__shop has failed"
-    assert "Run r has not succeeded within the 2h" in post["text"]
-    assert "The log of the task that failed says why" in post["text"]
+    assert "(it is queued)" in post["text"]
 
 
 def test_a_notifier_that_fails_keeps_no_other_from_telling_a_late_run(late, mails, caplog):

@@ -10,13 +10,14 @@ import receivers
 from airflow.sdk import BaseNotifier
 from receivers import MAIL, TO_HOOK, TO_MAIL, WEBHOOK, connection
 from strandline_airflow import notifiers, watching
-from strandline_airflow.dag import watch_dag
+from strandline_airflow.dag import source_dags, watch_dag
 from strandline_airflow.ledger import Superseded
 from strandline_airflow.notifiers import Message, identity, send
 from strandline_airflow.watching import Watcher
 
+from examples.embedded_kafka import NOBODY
 from strandline import source as source_file
-from strandline.errors import StrandlineError, Terminal, Transient
+from strandline.errors import SpecError, StrandlineError, Terminal, Transient
 from strandline.manifest import Work
 from strandline.source import NotifierSpec
 
@@ -244,6 +245,21 @@ def test_the_dag_looks_at_every_source_for_itself(source_path, hold, hook):
     assert len(hook.posts) == 1
 
 
+def test_a_dag_that_fails_is_told_once_whatever_it_fails_of(source_path, connected, hook):
+    """Here of a partition that does not answer, which nothing in the lake speaks of."""
+    source_path.write_text(source_path.read_text() + TO_HOOK)
+    watch, land = watch_dag([source_file.load(source_path)]), source_dags(source_path)[0]
+    connected.create_topic("shop.t", 2)
+    for minute, leader in ((60, 1), (65, NOBODY), (70, NOBODY), (75, 1)):
+        connected.move_leader("shop.t", 1, leader)
+        land.test()
+        watch.test(logical_date=minutes(minute), run_after=minutes(minute))
+    begun, over = (post["alerts"][0] for post in hook.posts)
+    assert (begun["kind"], begun["ended"]) == ("land_fails", False)
+    assert "a run of land__shop has failed" in begun["cause"]
+    assert (over["kind"], over["ended"]) == ("land_fails", True)
+
+
 # ---------------------------------------------------- a lake that cannot be read
 
 
@@ -318,10 +334,35 @@ def test_the_environment_names_notifiers_for_sources_that_name_none(source):
     )
 
 
-@pytest.mark.parametrize("text", ["{}x", "[1]", '[{"klass": "x"}]', "5"])
-def test_notifiers_of_the_environment_that_are_none_are_told_how_they_look(source, text):
-    with pytest.raises(Terminal, match="STRANDLINE_NOTIFIERS must be a JSON list"):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}x", "no JSON: Extra data"),
+        ("[" * 100_000, "no JSON: nested too deeply"),
+        ("{}", "no list"),
+        ("5", "no list"),
+        ("[1]", "notifier 1 is no object"),
+        ('[{"klass": "x"}]', "notifier 1: 'class' is missing"),
+        ('[{"class": null}]', "notifier 1: 'class' is missing"),
+        ('[{"class": "a.B"}, {"class": "mail"}]', "notifier 2: 'class' must be the import path"),
+        ('[{"class": "a.B", "to": "x"}]', "'to'; allowed are arguments, class"),
+        ('[{"class": "a.B", "arguments": null}]', "'arguments' must be a table, not null"),
+        ('[{"class": "a.B", "arguments": ["s3cret"]}]', "'arguments' must be a table, not a list"),
+        ('[{"class": "https://x/s3cret"}]', "notifier 1: 'class' must be the import path"),
+    ],
+)
+def test_notifiers_of_the_environment_are_checked_as_those_of_a_file(source, text, said):
+    with pytest.raises(SpecError) as refused:
         notifiers.configured(source, {"STRANDLINE_NOTIFIERS": text})
+    told = str(refused.value)
+    assert told.startswith("STRANDLINE_NOTIFIERS: ")
+    assert said in told
+    assert "it must be a JSON list of objects such as" in told
+    assert "s3cret" not in told
+
+
+def test_notifiers_of_the_environment_may_be_none(source):
+    assert notifiers.configured(source, {"STRANDLINE_NOTIFIERS": "[]"}) == ()
 
 
 @pytest.mark.parametrize(
@@ -388,6 +429,27 @@ def test_the_header_that_a_webhook_refuses_is_not_told(monkeypatch):
         with pytest.raises(Transient) as failed:
             send(NotifierSpec(WEBHOOK, {"http_conn_id": "ops_hook"}), Message("t", "x", ""))
     assert "sec" not in "".join(traceback.format_exception(failed.value))
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "{name}",
+        "{name}:{port}",
+        "http://{name}",
+        "http://{name}:{port}",
+        "http://{name}/services/x",
+        "{name}/services/x",
+    ],
+)
+def test_a_webhook_is_asked_at_the_port_of_its_connection_however_its_host_is_written(
+    monkeypatch, host
+):
+    with receivers.web_server() as (port, hook):
+        fields = {"schema": "http", "host": host.format(name="127.0.0.1", port=port), "port": port}
+        connection(monkeypatch, "ops_hook", conn_type="http", **fields)
+        send(NotifierSpec(WEBHOOK, {"http_conn_id": "ops_hook"}), Message("t", "x", ""))
+    assert [post["title"] for post in hook.posts] == ["t"]
 
 
 def test_parameters_that_are_meant_for_a_message_are_filled_in(monkeypatch):

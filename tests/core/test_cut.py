@@ -1,7 +1,7 @@
 import pytest
 
 from strandline import source as source_file
-from strandline.cut import Pin, next_manifest
+from strandline.cut import Pin, next_manifest, waiting
 from strandline.errors import Terminal
 from strandline.manifest import Manifest, OffsetRange, TableCut
 from strandline.segment import Landed
@@ -58,6 +58,17 @@ def test_nothing_new_is_no_run(source):
 
 def test_nothing_landed_is_no_run(source):
     assert next_manifest(source, PIN, [], {}) is None
+
+
+def test_what_is_landed_and_not_applied_waits_but_for_heartbeats():
+    states = [
+        landed(ORDERS, 9),
+        landed(ORDERS, 4, partition=1, first_offset=1),
+        landed("inventory.public.items", 3),
+        landed("__debezium-heartbeat.inventory", 4),
+    ]
+    applied = {(f"id-{ORDERS}", 0): 5, ("id-inventory.public.items", 0): 3}
+    assert waiting(states, applied) == {ORDERS: 7}
 
 
 def test_topics_without_rows_are_control(source):

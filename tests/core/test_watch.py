@@ -7,7 +7,7 @@ import pytest
 from strandline.manifest import Work
 from strandline.segment import Gap
 from strandline.source import Tolerance
-from strandline.standing import Loss, Run, SourceStanding, TableStanding
+from strandline.standing import Ended, Loss, Run, SourceStanding, TableStanding
 from strandline.watch import Kind, State, look
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -137,6 +137,57 @@ def test_while_kafka_is_silent_nobody_says_that_landing_moves_again():
     assert told((0, still), (61, still), (66, silent), (70, still), (75, source(table()))) == [
         [], ["landing/"], [], [], ["-landing/"]
     ]  # fmt: skip
+
+
+def ended(failed, succeeded, dag="land"):
+    """How many runs have failed and succeeded."""
+    return source(table(), ended={dag: Ended(failed, succeeded)})
+
+
+def test_runs_that_fail_are_told_once_until_one_succeeds():
+    looks = [(0, ended(0, 9)), (5, ended(1, 9)), (10, ended(2, 9)), (15, ended(2, 10))]
+    assert told(*looks, (20, ended(2, 11)), (25, ended(3, 11))) == [
+        [], ["land_fails/"], [], ["-land_fails/"], [], ["land_fails/"]
+    ]  # fmt: skip
+
+
+def test_landing_and_compaction_fail_each_for_itself():
+    both = {"land": Ended(1, 0), "compact": Ended(1, 0)}
+    alerts, _ = look(State(), source(table(), ended=both), NOON)
+    assert [alert.title for alert in alerts] == ["shop: landing fails", "shop: compaction fails"]
+    assert "a run of compact__shop has failed" in alerts[1].text
+
+
+def test_what_failed_before_the_first_look_is_told_where_nothing_ever_succeeded():
+    assert told((0, ended(3, 0))) == [["land_fails/"]]
+    assert told((0, ended(3, 1))) == [[]]
+
+
+def test_a_run_that_failed_between_two_looks_is_told_although_another_succeeded():
+    assert told((0, ended(0, 9)), (5, ended(1, 10)), (10, ended(1, 11))) == [
+        [], ["land_fails/"], ["-land_fails/"]
+    ]  # fmt: skip
+
+
+def test_a_failed_run_that_is_cleared_is_over_once_it_has_succeeded():
+    looks = [(0, ended(0, 9)), (5, ended(1, 9)), (10, ended(0, 9)), (15, ended(0, 10))]
+    assert told(*looks) == [[], ["land_fails/"], [], ["-land_fails/"]]
+
+
+def test_a_failed_run_that_is_cleared_and_fails_again_is_not_told_again():
+    looks = [(0, ended(0, 9)), (5, ended(1, 9)), (10, ended(0, 9)), (15, ended(1, 9))]
+    assert told(*looks) == [[], ["land_fails/"], [], []]
+
+
+def test_that_airflow_forgets_old_runs_is_no_success():
+    looks = [(0, ended(4, 900)), (5, ended(5, 900)), (10, ended(1, 90)), (15, ended(1, 91))]
+    assert told(*looks) == [[], ["land_fails/"], [], ["-land_fails/"]]
+
+
+def test_runs_that_succeed_leave_the_state_as_it_was():
+    _, first = look(State(), ended(3, 9), NOON)
+    _, second = look(first, ended(3, 10), NOON + MINUTE)
+    assert second.same(first)
 
 
 def test_a_look_at_an_earlier_instant_is_none():
