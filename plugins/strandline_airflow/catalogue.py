@@ -6,10 +6,11 @@ of a table holds never changes, so it is kept for the next look.
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 from strandline import notification
@@ -28,7 +29,9 @@ from strandline_airflow.landing import LandingZone
 from strandline_airflow.publications import Publications, Published
 
 RUNS = 300  # that are looked back on; a day of them where data lands every five minutes
-_COMMITS = 2_000  # of the landing log that are read to find when something landed
+# Commits of the landing log that are read to find when something landed: so many from where its
+# table is published to, and so many from the newest one back.
+_NEAR, _COMMITS = 200, 2_000
 
 Place = tuple[str, int]  # topic id and partition
 
@@ -66,13 +69,15 @@ class _Reading:
     """What was read of a source.
 
     By topic: how far it is landed, its row of the last publication, its marks in the runs looked
-    back on, its losses, and where Kafka ends. By table: what is in quarantine.
+    back on, its losses, and where Kafka ends. By table: what is in quarantine. `version` of the
+    landing table has all that is landed.
     """
 
     source: Source
     zone: LandingZone
     runs: Sequence[Mapping[str, Any]]
     landed: Mapping[str, Sequence[Landed]]
+    version: int
     published: Mapping[str, Published]
     marks: Mapping[str, Mapping[str, Any]]
     losses: Mapping[str, Sequence[Loss]]
@@ -85,7 +90,8 @@ class _Reading:
         zone, publications = LandingZone(lake), Publications(lake)
         # Published first: what is published meanwhile looks as if it were waiting, not as if lost.
         published = {row.topic: row for row in publications.last()}
-        runs, marks = publications.runs(RUNS), publications.marks(RUNS)
+        marks = _marks(publications, [topic for topic, row in published.items() if row.held])
+        runs = publications.runs(RUNS)
         landed: defaultdict[str, list[Landed]] = defaultdict(list)
         for one in zone.landed():
             landed[one.topic].append(one)
@@ -94,6 +100,7 @@ class _Reading:
             zone=zone,
             runs=runs,
             landed=dict(landed),
+            version=zone.version() or 0,
             published=published,
             marks=marks,
             losses=_losses(lake),
@@ -104,10 +111,7 @@ class _Reading:
     def tables(self) -> tuple[TableStanding, ...]:
         topics = {*self.landed, *self.published, *(self.ends or ())}
         own = [topic for topic in topics if not self.source.is_control(topic)]
-        missing = {topic: found for topic in own if (found := self._missing(topic))}
-        times = self._landing_times(missing)
-        stands = (self._table(topic, missing.get(topic, {}), times) for topic in own)
-        return tuple(sorted(stands, key=lambda each: each.table))
+        return tuple(sorted(map(self._table, own), key=lambda each: each.table))
 
     def _missing(self, topic: str) -> dict[Place, int]:
         """How far the partitions are applied that have more landed."""
@@ -118,10 +122,9 @@ class _Reading:
             if (start := row.next_of(one) if row else one.first_offset) < one.next_offset
         }
 
-    def _table(
-        self, topic: str, missing: Mapping[Place, int], times: Mapping[Place, datetime]
-    ) -> TableStanding:
+    def _table(self, topic: str) -> TableStanding:
         name, landed = self.source.table_name(topic), self.landed.get(topic, ())
+        missing = self._missing(topic)
         reached = {(one.topic_id, one.partition): one.next_offset for one in landed}
         ends = None if self.ends is None else self.ends.get(topic, {})
         bare = TableStanding(
@@ -129,7 +132,7 @@ class _Reading:
             topic=topic,
             tolerance=self.source.tolerance(topic),
             landed=sum(reached[place] - start for place, start in missing.items()),
-            since=min((times[place] for place in missing if place in times), default=None),
+            since=self._since(topic, missing) if missing else None,
             landed_to=sum(reached.values()),
             unlanded=None if ends is None else _beyond(ends, reached),
             losses=tuple(self.losses.get(topic, ())),
@@ -140,7 +143,6 @@ class _Reading:
 
     def _published(self, bare: TableStanding, row: Published) -> TableStanding:
         mark = self.marks.get(row.topic, {})
-        orphaned = (run["planned_at"] for run in self.runs if run["number"] == mark.get("orphaned"))
         cut = next(self._compactions(), {"number": row.number, "planned_at": row.planned_at})
         return replace(
             bare,
@@ -150,16 +152,10 @@ class _Reading:
             history_rows=row.counts.history_rows,
             current_rows=row.counts.current_rows,
             held=row.held,
-            held_since=self._held_since(row) if row.held else None,
+            held_since=_time(mark.get("failed_at") or row.planned_at) if row.held else None,
             orphans=mark.get("orphans") or 0,
-            orphans_since=next(map(_time, orphaned), None),
+            orphans_since=_time(since) if (since := mark.get("orphaned_at")) else None,
         )
-
-    def _held_since(self, row: Published) -> datetime:
-        """When the first compaction was planned since the last one that could apply the topic."""
-        good = self.marks.get(row.topic, {}).get("good") or 0
-        failed = [run["planned_at"] for run in self._compactions() if run["number"] > good]
-        return _time(failed[-1] if failed else row.planned_at)
 
     def _compactions(self) -> Iterator[Mapping[str, Any]]:
         """The runs that apply what waits, the newest first."""
@@ -167,42 +163,67 @@ class _Reading:
 
     def _covered(self, topic: str) -> int:
         """A version of the landing table, all of whose records of the topic are published."""
-        return self.marks.get(topic, {}).get("covered") or 0
+        mark = self.marks.get(topic, {})
+        # Of a topic that was never applied the compactions before its first had nothing to apply.
+        first = mark.get("first") or inf
+        before = (run for run in self._compactions() if run["number"] < first)
+        return mark.get("covered") or next((run["landing_version"] for run in before), 0)
 
-    def _landing_times(self, missing: Mapping[str, Mapping[Place, int]]) -> dict[Place, datetime]:
-        """When the oldest of what is missing had landed, by partition."""
-        if not missing:
-            return {}
-        lake = SourceLake(self.source.lake, self.source.name)
-        first = min(map(self._covered, missing)) + 1
-        wanted = {place: start for found in missing.values() for place, start in found.items()}
-        return _landing_times(lake.landing, range(first, (self.zone.version() or 0) + 1), wanted)
+    def _since(self, topic: str, missing: Mapping[Place, int]) -> datetime | None:
+        """When the oldest of what is missing had landed."""
+        uri = SourceLake(self.source.lake, self.source.name).landing
+        return _landed_at(uri, min(self._covered(topic) + 1, self.version), self.version, missing)
 
 
-def _landing_times(
-    uri: str, versions: Sequence[int], wanted: Mapping[Place, int]
-) -> dict[Place, datetime]:
-    """When each partition was landed beyond its offset, by these commits of the log."""
-    left = dict(wanted)
-    times: dict[Place, datetime] = {}
-    moment = None
-    for version in versions[:_COMMITS]:
+def _marks(publications: Publications, held: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
+    """The marks of the last runs, of so many that each table that is held was not at their start.
+
+    It was applied by one of them, or is in none but the last; so this costs what it has waited.
+    """
+    last, number = RUNS, publications.last_number()
+    marks = publications.marks(last)
+    while last < number and any(not marks[topic]["good"] for topic in held):
+        last *= 8
+        marks = publications.marks(last)
+    return marks
+
+
+def _landed_at(uri: str, first: int, newest: int, starts: Mapping[Place, int]) -> datetime | None:
+    """When one of the partitions was landed beyond its start, by the log from version `first` on.
+
+    What is held waits since soon after that, most else since lately: both ends are looked at. What
+    is found at neither, or in no log any more, waits for longer than the oldest commit that is
+    known.
+    """
+    for version in range(first, min(first + _NEAR, newest + 1)):
+        commit = _commit(uri, version)
+        if commit is not None and commit.moves(starts):
+            return commit.moment
+    found = oldest = None
+    for version in range(newest, max(first - 1, newest - _COMMITS), -1):
         commit = _commit(uri, version)
         if commit is None:
-            continue  # the log forgets: of what is left it has a later word
-        moment, reached = commit
-        for place in [place for place in left if reached.get(place, -1) > left[place]]:
-            times[place] = moment
-            del left[place]
-        if not left:
-            break
-    # Of what was not found it is known that it came after the last commit that was read.
-    return times | (dict.fromkeys(left, moment) if moment else {})
+            break  # the log forgets its beginning
+        oldest = commit.moment
+        found = oldest if commit.moves(starts) else found
+    return found or oldest
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    """A commit of the landing table: its time, and the next offsets that it wrote."""
+
+    moment: datetime
+    reached: Mapping[Place, int]
+
+    def moves(self, starts: Mapping[Place, int]) -> bool:
+        """Whether it landed something of one of the partitions, at its offset or behind it."""
+        return any(self.reached.get(place, start) > start for place, start in starts.items())
 
 
 @lru_cache(maxsize=4_096)
-def _commit(uri: str, version: int) -> tuple[datetime, Mapping[Place, int]] | None:
-    """The time of a commit and the next offsets that it wrote; None where the log has it no more.
+def _commit(uri: str, version: int) -> _Commit | None:
+    """A commit of a landing table; None where the log has it no more.
 
     A version that is still to come would be None as well, and must not be asked for.
     """
@@ -213,7 +234,7 @@ def _commit(uri: str, version: int) -> tuple[datetime, Mapping[Place, int]] | No
     transactions = [action["txn"] for action in actions if "txn" in action]
     (info,) = (action["commitInfo"] for action in actions if "commitInfo" in action)
     reached = {_place(each["appId"]): int(each["version"]) for each in transactions}
-    return datetime.fromtimestamp(info["timestamp"] / 1000, UTC), reached
+    return _Commit(datetime.fromtimestamp(info["timestamp"] / 1000, UTC), reached)
 
 
 def _place(identity: str) -> Place:

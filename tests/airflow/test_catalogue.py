@@ -1,6 +1,7 @@
 """How a source stands, from a lake that the real landing and publishing have written."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pyarrow as pa
 from deltalake import write_deltalake
@@ -151,6 +152,86 @@ def test_a_table_that_is_held_after_an_undo_is_so_since_the_compaction_that_fail
     order(Work.MAINTAIN, NOON + 5 * HOUR)
     orders = stand(source)["orders"]
     assert (orders.held, orders.held_since) == ("column x: no int", NOON + 4 * HOUR)
+
+
+def test_what_waits_of_a_table_is_dated_by_it_alone_beside_a_topic_that_is_new(
+    source, arrive, publish, zone, monkeypatch
+):
+    for hours in range(3):
+        arrive(ORDERS, 1)
+        publish(NOON + hours * HOUR)
+    arrive(ITEMS, 1)
+    items_at = zone.landed_at()
+    arrive(ORDERS, 1)
+    monkeypatch.setattr(catalogue, "_NEAR", 1)
+    monkeypatch.setattr(catalogue, "_COMMITS", 1)
+    found = stand(source)
+    assert (found["items"].since, found["orders"].since) == (items_at, zone.landed_at())
+
+
+def test_a_table_that_was_never_applied_waits_since_it_landed_however_long_that_is(
+    source, arrive, publish, zone, monkeypatch
+):
+    for hours in range(2):
+        arrive(ORDERS, 1)
+        publish(NOON + hours * HOUR)
+    arrive(ITEMS, 1)
+    items_at = zone.landed_at()
+    for hours in range(2, 5):
+        arrive(ORDERS, 1)
+        publish(NOON + hours * HOUR, items={"error": "no"})
+    monkeypatch.setattr(catalogue, "_NEAR", 1)
+    monkeypatch.setattr(catalogue, "_COMMITS", 1)
+    items = stand(source)["items"]
+    assert (items.since, items.held_since) == (items_at, NOON + 2 * HOUR)
+
+
+def test_a_table_that_is_held_for_more_runs_than_are_looked_back_on_is_dated_truly(
+    source, arrive, publish, zone, monkeypatch
+):
+    monkeypatch.setattr(catalogue, "RUNS", 2)
+    monkeypatch.setattr(catalogue, "_COMMITS", 1)
+    arrive(ITEMS, 1)
+    publish()
+    arrive(ITEMS, 1)
+    items_at = zone.landed_at()
+    for hours in range(1, 5):
+        arrive(ORDERS, 1)
+        publish(NOON + hours * HOUR, items={"error": "no"})
+    arrive(ORDERS, 1)
+    found = stand(source)
+    assert (found["items"].since, found["items"].held_since) == (items_at, NOON + HOUR)
+    assert found["orders"].since == zone.landed_at()
+
+
+def test_what_began_to_wait_long_after_the_last_run_is_found_from_the_newest_commit(
+    source, arrive, publish, zone, monkeypatch
+):
+    arrive(ORDERS, 1)
+    publish()
+    for _ in range(3):
+        arrive(ITEMS, 1)
+    arrive(ORDERS, 1)
+    orders_at = zone.landed_at()
+    arrive(ITEMS, 1)
+    monkeypatch.setattr(catalogue, "_NEAR", 1)
+    monkeypatch.setattr(catalogue, "_COMMITS", 3)
+    assert stand(source)["orders"].since == orders_at
+
+
+def test_where_the_log_has_forgotten_when_it_landed_it_waits_at_least_since_the_oldest_commit(
+    source, arrive, lake, zone
+):
+    arrive(ORDERS, 1)
+    arrive(ITEMS, 1)
+    items_at = zone.landed_at()
+    arrive(ITEMS, 1)
+    tables.opened(lake.landing).create_checkpoint()
+    for version in range(2):
+        (Path(lake.landing) / f"_delta_log/{version:020d}.json").unlink()
+    catalogue._commit.cache_clear()  # noqa: SLF001 - as in a process that looks for the first time
+    found = stand(source)
+    assert (found["orders"].since, found["items"].since) == (items_at, items_at)
 
 
 def test_runs_are_told_with_what_their_tables_add_up_to(source, arrive, publish):
