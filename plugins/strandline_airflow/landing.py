@@ -25,7 +25,9 @@ from strandline_airflow.ledger import Claim, Ledger, Superseded
 log = logging.getLogger(__name__)
 
 # `timestamp` is Kafka's, in UTC: milliseconds there, microseconds in Delta, null where the record
-# has none. `timestamp_type` says who set it: 0 nobody, 1 the producer, 2 the broker.
+# has none, or one that no calendar has: a producer may count nanoseconds, which 64 bits do not hold
+# a thousand times. `timestamp_type` says who set it: 0 nobody, 1 the producer, 2 the broker.
+_FIRST, _LAST = -62_135_596_800_000, 253_402_300_799_999  # milliseconds of the years 1 to 9999
 _COMMITS = 100  # among which the last landing is looked for
 
 LANDING = pa.schema(
@@ -269,7 +271,9 @@ def _arrow(segment: Segment, messages: Sequence[Message], day: date) -> pa.Recor
     }
     own = {
         "offset": [message.offset() for message in messages],
-        "timestamp": [millis * 1000 if kind else None for kind, millis in stamps],
+        "timestamp": [
+            millis * 1000 if kind and _FIRST <= millis <= _LAST else None for kind, millis in stamps
+        ],
         "timestamp_type": [kind for kind, _ in stamps],
         "leader_epoch": [message.leader_epoch() for message in messages],
         "key": [message.key() for message in messages],
