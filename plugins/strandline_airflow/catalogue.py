@@ -13,12 +13,14 @@ from functools import lru_cache
 from math import inf
 from typing import Any
 
-from strandline import notification
+from strandline import notification, scope
 from strandline.change import Control
+from strandline.connectors import CONNECTORS
 from strandline.errors import StrandlineError
 from strandline.interpreter.decode import Decoder
 from strandline.lake import SourceLake
 from strandline.manifest import Work
+from strandline.notification import Snapshot
 from strandline.record import Coordinates, Record
 from strandline.segment import Gap, Landed, Watermarks
 from strandline.source import Source
@@ -32,6 +34,10 @@ RUNS = 300  # that are looked back on; a day of them where data lands every five
 # Commits of the landing log that are read to find when something landed: so many from where its
 # table is published to, and so many from the newest one back.
 _NEAR, _COMMITS = 200, 2_000
+# Whose reads a snapshot emitted. The files of a table's changes say which times they hold.
+_READS = (
+    "SELECT DISTINCT _connector_name, _scope FROM stored WHERE _emitted BETWEEN :since AND :until"
+)
 
 Place = tuple[str, int]  # topic id and partition
 
@@ -103,7 +109,7 @@ class _Reading:
             version=zone.version() or 0,
             published=published,
             marks=marks,
-            losses=_losses(lake),
+            losses=_losses(source, lake),
             quarantined=_quarantined(lake.quarantine),
             ends=None if watermarks is None else _ends(watermarks),
         )
@@ -258,21 +264,23 @@ def _counted(uri: str, _identity: str, version: int) -> Mapping[str, Mapping[str
     return dict(found)
 
 
-def _losses(lake: SourceLake) -> Mapping[str, Sequence[Loss]]:
-    """The gaps that no complete snapshot has healed since, by topic."""
+def _losses(source: Source, lake: SourceLake) -> Mapping[str, Sequence[Loss]]:
+    """The gaps that no complete snapshot of their table has healed since, by topic."""
     table = tables.opened(lake.gaps)
     rows = [] if table is None else tables.rows(table, "SELECT * FROM stored ORDER BY seen_at")
-    healed = _snapshot_started(lake.control) if rows else None
+    snapshots = _snapshots(source, lake.control) if rows else []
     found: defaultdict[str, list[Loss]] = defaultdict(list)
     for row in rows:
-        seen_at = row.pop("seen_at")
-        if healed is None or seen_at > healed:
-            found[row["topic"]].append(Loss(Gap(**row), seen_at))
+        topic, run_at, recorded_at = row["topic"], row.pop("seen_at"), row.pop("recorded_at", None)
+        loss = Loss(Gap(**row), recorded_at or run_at)
+        since = (each for each in snapshots if each.started > loss.seen_at.timestamp() * 1000)
+        if not any(_has_read(source, lake, topic, each) for each in since):
+            found[topic].append(loss)
     return dict(found)
 
 
-def _snapshot_started(uri: str) -> datetime | None:
-    """When the last snapshot that was completed had begun."""
+def _snapshots(source: Source, uri: str) -> list[Snapshot]:
+    """The snapshots that were completed, as far as they may end rows."""
     table = tables.opened(uri)
     notices = []
     for row in [] if table is None else tables.rows(table, "SELECT value FROM stored"):
@@ -280,8 +288,24 @@ def _snapshot_started(uri: str) -> datetime | None:
         if isinstance(outcome, Control):
             notices.append(notification.notice(outcome.payload))
     done = notification.completed(each for each in notices if each is not None)
-    started = max((each.started for each in done), default=None)
-    return None if started is None else datetime.fromtimestamp(started / 1000, UTC)
+    return notification.trusted(done, several_tasks=CONNECTORS[source.connector].several_tasks)
+
+
+def _has_read(source: Source, lake: SourceLake, topic: str, snapshot: Snapshot) -> bool:
+    """Whether a snapshot has read what a topic holds, by its names or, where they tell not, rows.
+
+    A router may call a topic unlike its table, or bring several together.
+    """
+    of = snapshot.connector or source.topic_prefix
+    known = of == source.topic_prefix or topic.startswith(f"{of}.")
+    if known and snapshot.has(topic.removeprefix(f"{of}.")):
+        return True
+    changes = tables.opened(lake.changes(source.table_name(topic)))
+    return changes is not None and any(
+        len({row["_connector_name"], snapshot.connector} - {None}) < 2
+        and snapshot.has(row["_scope"] and scope.table(row["_scope"]))
+        for row in tables.rows(changes, _READS, since=snapshot.started, until=snapshot.completed)
+    )
 
 
 def _run(row: Mapping[str, Any]) -> Run:

@@ -63,7 +63,8 @@ GAPS = pa.schema(
         pa.field("partition", pa.int32(), nullable=False),
         pa.field("start", pa.int64(), nullable=False),
         pa.field("end", pa.int64(), nullable=False),
-        pa.field("seen_at", pa.timestamp("us", "UTC"), nullable=False),
+        pa.field("seen_at", pa.timestamp("us", "UTC"), nullable=False),  # the time of the run
+        pa.field("recorded_at", pa.timestamp("us", "UTC")),  # null in rows of older releases
     ]
 )
 
@@ -154,17 +155,23 @@ class LandingZone:
         table = self._gaps.ensure()
         return tuple(_moved_to(table.transaction_version(_id(one)), one) for one in landed)
 
-    def record_gaps(self, gaps: Sequence[Gap], seen_at: datetime) -> tuple[Gap, ...]:
-        """Puts gaps on record, each once; returns all that the run of that time has recorded."""
+    def record_gaps(
+        self, gaps: Sequence[Gap], seen_at: datetime, recorded_at: datetime | None = None
+    ) -> tuple[Gap, ...]:
+        """Puts gaps on record, each once; returns all that the run of that time has recorded.
+
+        `recorded_at` is later than `seen_at` where an old run is repeated: what a snapshot in
+        between has read may have changed in the gap.
+        """
         table = self._gaps.ensure()
         if gaps:
-            rows = [{**asdict(gap), "seen_at": seen_at} for gap in gaps]
+            times = {"seen_at": seen_at, "recorded_at": recorded_at}
+            rows = [{**asdict(gap), **times} for gap in gaps]
             claims = [Claim(_id(gap), table.transaction_version(_id(gap)), gap.end) for gap in gaps]
             self._gaps.append(table, pa.Table.from_pylist(rows, GAPS), claims)
         recorded = self._gaps.rows(table, seen_at=seen_at)
         return tuple(
-            Gap(**{name: value for name, value in row.items() if name != "seen_at"})
-            for row in recorded
+            Gap(**{name: row[name] for name in Gap.__dataclass_fields__}) for row in recorded
         )
 
     def land(

@@ -1,11 +1,13 @@
 """How a source stands, from a lake that the real landing and publishing have written."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from deltalake import write_deltalake
-from strandline_airflow import catalogue, tables
+from strandline_airflow import catalogue, land_run, tables
 
 from strandline import source as source_file
 from strandline.lake import SourceLake
@@ -265,14 +267,93 @@ def test_a_gap_is_told_until_a_snapshot_that_began_after_it_is_complete(source, 
     assert stand(source)["orders"].losses == ()
 
 
-def notices(lake, *told):
-    values = [
-        f'{{"aggregate_type": "Initial Snapshot", "type": "{kind}", "id": "1", '
-        f'"additional_data": {{}}, "timestamp": {int(at.timestamp() * 1000)}}}'
-        for kind, at in told
-    ]
-    rows = pa.table({"value": [value.encode() for value in values]})
-    write_deltalake(lake.control, rows, mode="append")
+def notices(lake, *told, connector=None):
+    """Puts notices on record, as the engine does: what, when, and of which table."""
+    rows = []
+    for kind, at, *table in told:
+        said = {"connector_name": connector, "scanned_collection": table[0] if table else None}
+        notice = {
+            "aggregate_type": "Initial Snapshot", "type": kind, "id": "1",
+            "additional_data": {**said, "status": "SUCCEEDED"}, "timestamp": millis(at),
+        }  # fmt: skip
+        rows.append(json.dumps(notice).encode())
+    write_deltalake(lake.control, pa.table({"value": rows}), mode="append")
+
+
+def millis(at):
+    return int(at.timestamp() * 1000)
+
+
+@pytest.fixture
+def lost(arrive, zone):
+    """Orders and items, of which each has lost a record at noon."""
+    for topic in (ORDERS, ITEMS):
+        zone.record_gaps([Gap(topic, arrive(topic, 1), 0, 1, 2)], NOON)
+
+
+def still_lost(source):
+    return sorted(name for name, table in stand(source).items() if table.losses)
+
+
+@pytest.mark.usefixtures("lost")
+def test_a_snapshot_ends_the_losses_of_the_tables_that_it_has_read(source, lake):
+    begun, read, done = (NOON + hours * HOUR for hours in (1, 2, 3))
+    notices(lake, ("STARTED", begun), ("TABLE_SCAN_COMPLETED", read, "items"), ("COMPLETED", done))
+    assert still_lost(source) == ["orders"]
+
+
+@pytest.mark.usefixtures("lost")
+def test_the_snapshot_of_another_connector_ends_no_loss(source, lake):
+    snapshot = ("STARTED", NOON + HOUR), ("COMPLETED", NOON + 2 * HOUR)
+    notices(lake, *snapshot, connector="elsewhere")
+    assert still_lost(source) == ["items", "orders"]
+    notices(lake, *snapshot, connector="shop")
+    assert still_lost(source) == []
+
+
+@pytest.mark.usefixtures("lost")
+def test_where_another_task_may_still_read_a_snapshot_ends_no_loss(source_path, lake):
+    begun = [("STARTED", NOON + hours * HOUR) for hours in (1, 2)]
+    notices(lake, *begun, ("COMPLETED", NOON + 3 * HOUR))
+    text = source_path.read_text().replace('"postgresql"', '"sqlserver"')
+    source_path.write_text(text)
+    assert still_lost(source_file.load(source_path)) == ["items", "orders"]
+
+
+@pytest.mark.usefixtures("lost")
+def test_a_topic_that_is_not_called_like_its_table_is_known_by_the_reads_of_the_snapshot(
+    source, lake
+):
+    begun, read, done = (NOON + hours * HOUR for hours in (1, 2, 3))
+    scanned = ("TABLE_SCAN_COMPLETED", read, "public.orders_2026")
+    notices(lake, ("STARTED", begun), scanned, ("COMPLETED", done), connector="shop")
+    assert still_lost(source) == ["items", "orders"]
+    rows = {
+        "_emitted": [millis(read)] * 2, "_connector_name": ["shop"] * 2,
+        "_scope": ["0000/shop//db.public.orders_2026", "0000/shop//db.public.orders_2025"],
+    }  # fmt: skip
+    write_deltalake(lake.changes("orders"), pa.table(rows))
+    write_deltalake(lake.changes("items"), pa.table({**rows, "_connector_name": ["else"] * 2}))
+    assert still_lost(source) == ["items"]
+
+
+def test_a_gap_that_a_run_of_yesterday_finds_today_is_none_that_a_snapshot_in_between_heals(
+    source, arrive, connected, record, lake
+):
+    arrive(ORDERS, 1)
+    connected.replay([record(topic=ORDERS)] * 3)
+    connected.delete_records(ORDERS, 0, 4)
+    now = datetime.now(UTC)
+    notices(lake, ("STARTED", now - 2 * HOUR), ("COMPLETED", now - HOUR))
+    yesterday = now - 24 * HOUR
+    (told,) = land_run.plan(source, yesterday).findings
+    assert "lost offsets 1 to 3" in told
+    assert land_run.plan(source, yesterday).findings == (told,)  # a retry says so again
+    assert land_run.plan(source, now).findings == ()
+    (loss,) = stand(source)["orders"].losses
+    assert loss.seen_at >= now
+    notices(lake, ("STARTED", now + HOUR), ("COMPLETED", now + 2 * HOUR))
+    assert still_lost(source) == []
 
 
 def test_the_halves_that_wait_are_told_since_the_first_of_them_came(source, arrive, publish):

@@ -1,5 +1,6 @@
 import random
 import resource
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -7,10 +8,10 @@ from datetime import UTC, date, datetime
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 from strandline_airflow import findings
 from strandline_airflow.kafka import KafkaSegments
-from strandline_airflow.landing import LANDING, LandingZone, Progress
+from strandline_airflow.landing import GAPS, LANDING, LandingZone, Progress
 from strandline_airflow.ledger import ROW_GROUP
 
 from bench import landed
@@ -241,6 +242,16 @@ def test_a_retry_of_the_run_that_recorded_a_gap_still_knows_it(zone):
     zone.record_gaps([gap], NOON)
     assert zone.record_gaps([], NOON) == (gap,)
     assert zone.record_gaps([], NOON.replace(hour=13)) == ()
+
+
+def test_gaps_are_recorded_beside_those_of_an_older_release(zone, lake):
+    older = pa.schema([field for field in GAPS if field.name != "recorded_at"])
+    row = {"topic": TOPIC, "topic_id": "id", "partition": 0, "start": 1, "end": 5, "seen_at": NOON}
+    shutil.rmtree(lake.gaps)
+    write_deltalake(lake.gaps, pa.Table.from_pylist([row], older))
+    gap, later = Gap(TOPIC, "id", 0, 5, 9), NOON.replace(hour=13)
+    assert zone.record_gaps([gap], later, later) == (gap,)
+    assert zone.record_gaps([], NOON) == (Gap(TOPIC, "id", 0, 1, 5),)
 
 
 def test_a_lake_that_cannot_be_written_is_named_with_a_remedy(lake, tmp_path):
