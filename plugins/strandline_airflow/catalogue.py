@@ -5,7 +5,7 @@ of a table holds never changes, so it is kept for the next look.
 """
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -75,7 +75,7 @@ class _Reading:
     """What was read of a source.
 
     By topic: how far it is landed, its row of the last publication, its marks in the runs looked
-    back on, its losses, and where Kafka ends. By table: what is in quarantine. `version` of the
+    back on, its losses, and what Kafka has more. By table: what is in quarantine. `version` of the
     landing table has all that is landed.
     """
 
@@ -88,7 +88,7 @@ class _Reading:
     marks: Mapping[str, Mapping[str, Any]]
     losses: Mapping[str, Sequence[Loss]]
     quarantined: Mapping[str, Mapping[str, int]]
-    ends: Mapping[str, Mapping[Place, int]] | None
+    unlanded: Mapping[str, int] | None
 
     @staticmethod
     def of(source: Source, watermarks: Iterable[Watermarks] | None) -> "_Reading":
@@ -99,7 +99,8 @@ class _Reading:
         marks = _marks(publications, [topic for topic, row in published.items() if row.held])
         runs = publications.runs(RUNS)
         landed: defaultdict[str, list[Landed]] = defaultdict(list)
-        for one in zone.landed():
+        registered = zone.landed()
+        for one in registered:
             landed[one.topic].append(one)
         return _Reading(
             source=source,
@@ -111,11 +112,13 @@ class _Reading:
             marks=marks,
             losses=_losses(source, lake),
             quarantined=_quarantined(lake.quarantine),
-            ends=None if watermarks is None else _ends(watermarks),
+            unlanded=None
+            if watermarks is None
+            else _unlanded(watermarks, zone.past_gaps(registered)),
         )
 
     def tables(self) -> tuple[TableStanding, ...]:
-        topics = {*self.landed, *self.published, *(self.ends or ())}
+        topics = {*self.landed, *self.published, *(self.unlanded or ())}
         own = [topic for topic in topics if not self.source.is_control(topic)]
         return tuple(sorted(map(self._table, own), key=lambda each: each.table))
 
@@ -132,7 +135,6 @@ class _Reading:
         name, landed = self.source.table_name(topic), self.landed.get(topic, ())
         missing = self._missing(topic)
         reached = {(one.topic_id, one.partition): one.next_offset for one in landed}
-        ends = None if self.ends is None else self.ends.get(topic, {})
         bare = TableStanding(
             table=name,
             topic=topic,
@@ -140,7 +142,7 @@ class _Reading:
             landed=sum(reached[place] - start for place, start in missing.items()),
             since=self._since(topic, missing) if missing else None,
             landed_to=sum(reached.values()),
-            unlanded=None if ends is None else _beyond(ends, reached),
+            unlanded=None if self.unlanded is None else self.unlanded.get(topic, 0),
             losses=tuple(self.losses.get(topic, ())),
             quarantined=self.quarantined.get(name, {}),
         )
@@ -313,15 +315,13 @@ def _run(row: Mapping[str, Any]) -> Run:
     return Run(**{**named, "work": Work(row["work"]), "planned_at": _time(row["planned_at"])})
 
 
-def _ends(watermarks: Iterable[Watermarks]) -> dict[str, dict[Place, int]]:
-    found: defaultdict[str, dict[Place, int]] = defaultdict(dict)
+def _unlanded(watermarks: Iterable[Watermarks], registered: Iterable[Landed]) -> dict[str, int]:
+    """How many offsets Kafka has beyond what is landed or known to be lost, by topic."""
+    reached = {(one.topic_id, one.partition): one.next_offset for one in registered}
+    found: Counter[str] = Counter()
     for mark in watermarks:
-        found[mark.topic][mark.topic_id, mark.partition] = mark.end
+        found[mark.topic] += max(mark.end - reached.get((mark.topic_id, mark.partition), 0), 0)
     return dict(found)
-
-
-def _beyond(ends: Mapping[Place, int], reached: Mapping[Place, int]) -> int:
-    return sum(max(end - reached.get(place, 0), 0) for place, end in ends.items())
 
 
 def _time(text: str) -> datetime:

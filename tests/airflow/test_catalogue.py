@@ -1,6 +1,7 @@
 """How a source stands, from a lake that the real landing and publishing have written."""
 
 import json
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -372,9 +373,10 @@ def test_the_halves_that_wait_are_told_since_the_first_of_them_came(source, arri
 
 
 def test_kafka_tells_what_is_not_landed_yet_of_new_topics_too(
-    source, arrive, connected, record, zone
+    source, arrive, connected, record, zone, lake
 ):
     arrive(ORDERS, 3)
+    shutil.rmtree(lake.gaps)
     connected.replay([record(topic=ORDERS)] * 4)
     connected.create_topic(ITEMS)
     connected.replay([record(topic=ITEMS)] * 2)
@@ -382,6 +384,20 @@ def test_kafka_tells_what_is_not_landed_yet_of_new_topics_too(
     assert (found["orders"].unlanded, found["orders"].landed_to) == (4, 3)
     assert (found["items"].unlanded, found["items"].landed) == (2, 0)
     assert zone.version() == 1  # looking writes nothing
+    assert not Path(lake.gaps).exists()
+
+
+def test_what_is_lost_does_not_wait_to_be_landed(source, arrive, connected, record, zone):
+    arrive(ORDERS, 3)
+    connected.replay([record(topic=ORDERS)] * 4)
+    connected.delete_records(ORDERS, 0, 7)
+    assert stand(source, ask_kafka=True)["orders"].unlanded == 4
+    land_run.plan(source, NOON)
+    orders = stand(source, ask_kafka=True)["orders"]
+    assert (orders.unlanded, orders.landed, orders.landed_to) == (0, 3, 3)
+    connected.replay([record(topic=ORDERS)])
+    assert stand(source, ask_kafka=True)["orders"].unlanded == 1
+    assert zone.version() == 1
 
 
 def test_where_kafka_cannot_be_asked_the_standing_says_why_and_the_rest(source, zone, monkeypatch):
