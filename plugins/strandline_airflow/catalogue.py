@@ -184,13 +184,16 @@ class _Reading:
 
 
 def _marks(publications: Publications, held: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
-    """The marks of the last runs, of so many that each table that is held was not at their start.
+    """The marks of the last runs, of more where a table is held for longer: this costs what it is.
 
-    It was applied by one of them, or is in none but the last; so this costs what it has waited.
+    Of a table that is held they have the last run that could apply it, or the first that had it.
     """
     last, number = RUNS, publications.last_number()
     marks = publications.marks(last)
-    while last < number and any(not marks[topic]["good"] for topic in held):
+    while any(
+        not marks[topic]["good"] and 1 < number - last + 1 >= marks[topic]["first"]
+        for topic in held
+    ):
         last *= 8
         marks = publications.marks(last)
     return marks
