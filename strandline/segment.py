@@ -8,8 +8,6 @@ retention deleted before it was landed: it is named in the plan, never skipped i
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from strandline.errors import Terminal
-
 
 @dataclass(frozen=True, slots=True)
 class Watermarks:
@@ -86,6 +84,23 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
+class Truncation:
+    """A partition that ends at `end`, before offset `landed` to which it is landed."""
+
+    topic: str
+    topic_id: str
+    partition: int
+    end: int
+    landed: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.topic}[{self.partition}] ends at offset {self.end}, but everything before "
+            f"{self.landed} is landed"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """Bounds of one run.
 
@@ -100,10 +115,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class LandingPlan:
-    """One landing run: a task for each group, and the offsets that are left to the next run."""
+    """One landing run: a task for each group, and the offsets that are left to the next run.
+
+    Nothing is read of partitions with a truncation: nobody knows which of their records are landed.
+    """
 
     groups: tuple[tuple[Segment, ...], ...]
     gaps: tuple[Gap, ...]
+    truncations: tuple[Truncation, ...]
     carried_over: int
 
 
@@ -130,37 +149,28 @@ def newcomers(watermarks: Iterable[Watermarks], registered: Iterable[Landed]) ->
 def plan(
     watermarks: Iterable[Watermarks], registered: Iterable[Landed], limits: Limits
 ) -> LandingPlan:
-    """The next landing run. Every partition of `watermarks` has to be registered.
-
-    Raises `Terminal` where a partition ends before what was landed of it.
-    """
+    """The next landing run. Every partition of `watermarks` has to be registered."""
     next_offsets = {
         (landed.topic_id, landed.partition): landed.next_offset for landed in registered
     }
     segments: list[Segment] = []
     gaps: list[Gap] = []
+    truncations: list[Truncation] = []
     carried_over = 0
     for mark in watermarks:
         following = next_offsets[mark.topic_id, mark.partition]
-        _check_end(mark, following)
+        place = (mark.topic, mark.topic_id, mark.partition)
+        if mark.end < following:
+            truncations.append(Truncation(*place, mark.end, following))
+            continue
         start = max(following, mark.log_start)
         if following < start:
-            gaps.append(Gap(mark.topic, mark.topic_id, mark.partition, following, start))
+            gaps.append(Gap(*place, following, start))
         end = min(mark.end, start + limits.partition_records)
         carried_over += mark.end - end
         if start < end:
-            segments.append(Segment(mark.topic, mark.topic_id, mark.partition, start, end))
-    return LandingPlan(_pack(segments, limits), tuple(gaps), carried_over)
-
-
-def _check_end(mark: Watermarks, following: int) -> None:
-    if mark.end < following:
-        raise Terminal(
-            f"{mark.topic}[{mark.partition}] ends at offset {mark.end}, but everything before "
-            f"{following} is landed: the broker lost records (unclean leader election, restored "
-            f"disk), or the topic was re-created and still has the id {mark.topic_id}. Let the "
-            "connector take a new snapshot into a new topic prefix, and give the source that prefix"
-        )
+            segments.append(Segment(*place, start, end))
+    return LandingPlan(_pack(segments, limits), tuple(gaps), tuple(truncations), carried_over)
 
 
 def _pack(segments: list[Segment], limits: Limits) -> tuple[tuple[Segment, ...], ...]:

@@ -26,12 +26,13 @@ class TableStanding:
     """One table.
 
     `run` is the last compaction that knows it (0: none yet), planned at `planned_at`. `landed`
-    counts offsets that are landed and not published, of which the oldest landed at `since`.
-    `unlanded` counts those that Kafka has beyond `landed_to`, the sum of its partitions' next
-    offsets; it is None where Kafka was not asked. `held` says why what is landed was not applied,
-    since the compaction planned at `held_since`. `orphans` are the halves of key moves without a
-    partner that the last run which changed the table counted; the first of those that counted any,
-    without one between them that counted none, was planned at `orphans_since`.
+    counts offsets that are landed and not published, of which the oldest landed at `since`, or
+    earlier than the landing table's log tells. `unlanded` counts those that Kafka has beyond
+    `landed_to`, the sum of its partitions' next offsets, less gaps on record; it is None where
+    Kafka was not asked. `held` says why what is landed was not applied, since the compaction
+    planned at `held_since`. `orphans` are the halves of key moves without a partner that the last
+    run which changed the table counted; the first of those that counted any, without one between
+    them that counted none, was planned at `orphans_since`.
     """
 
     table: str

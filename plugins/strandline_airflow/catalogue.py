@@ -5,19 +5,22 @@ of a table holds never changes, so it is kept for the next look.
 """
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
+from math import inf
 from typing import Any
 
-from strandline import notification
+from strandline import notification, scope
 from strandline.change import Control
+from strandline.connectors import CONNECTORS
 from strandline.errors import StrandlineError
 from strandline.interpreter.decode import Decoder
 from strandline.lake import SourceLake
 from strandline.manifest import Work
+from strandline.notification import Snapshot
 from strandline.record import Coordinates, Record
 from strandline.segment import Gap, Landed, Watermarks
 from strandline.source import Source
@@ -28,7 +31,13 @@ from strandline_airflow.landing import LandingZone
 from strandline_airflow.publications import Publications, Published
 
 RUNS = 300  # that are looked back on; a day of them where data lands every five minutes
-_COMMITS = 2_000  # of the landing log that are read to find when something landed
+# Commits of the landing log that are read to find when something landed: so many from where its
+# table is published to, and so many from the newest one back.
+_NEAR, _COMMITS = 200, 2_000
+# Whose reads a snapshot emitted. The files of a table's changes say which times they hold.
+_READS = (
+    "SELECT DISTINCT _connector_name, _scope FROM stored WHERE _emitted BETWEEN :since AND :until"
+)
 
 Place = tuple[str, int]  # topic id and partition
 
@@ -66,18 +75,20 @@ class _Reading:
     """What was read of a source.
 
     By topic: how far it is landed, its row of the last publication, its marks in the runs looked
-    back on, its losses, and where Kafka ends. By table: what is in quarantine.
+    back on, its losses, and what Kafka has more. By table: what is in quarantine. `version` of the
+    landing table has all that is landed.
     """
 
     source: Source
     zone: LandingZone
     runs: Sequence[Mapping[str, Any]]
     landed: Mapping[str, Sequence[Landed]]
+    version: int
     published: Mapping[str, Published]
     marks: Mapping[str, Mapping[str, Any]]
     losses: Mapping[str, Sequence[Loss]]
     quarantined: Mapping[str, Mapping[str, int]]
-    ends: Mapping[str, Mapping[Place, int]] | None
+    unlanded: Mapping[str, int] | None
 
     @staticmethod
     def of(source: Source, watermarks: Iterable[Watermarks] | None) -> "_Reading":
@@ -85,29 +96,31 @@ class _Reading:
         zone, publications = LandingZone(lake), Publications(lake)
         # Published first: what is published meanwhile looks as if it were waiting, not as if lost.
         published = {row.topic: row for row in publications.last()}
-        runs, marks = publications.runs(RUNS), publications.marks(RUNS)
+        marks = _marks(publications, [topic for topic, row in published.items() if row.held])
+        runs = publications.runs(RUNS)
         landed: defaultdict[str, list[Landed]] = defaultdict(list)
-        for one in zone.landed():
+        registered = zone.landed()
+        for one in registered:
             landed[one.topic].append(one)
         return _Reading(
             source=source,
             zone=zone,
             runs=runs,
             landed=dict(landed),
+            version=zone.version() or 0,
             published=published,
             marks=marks,
-            losses=_losses(lake),
+            losses=_losses(source, lake),
             quarantined=_quarantined(lake.quarantine),
-            ends=None if watermarks is None else _ends(watermarks),
+            unlanded=None
+            if watermarks is None
+            else _unlanded(watermarks, zone.past_gaps(registered)),
         )
 
     def tables(self) -> tuple[TableStanding, ...]:
-        topics = {*self.landed, *self.published, *(self.ends or ())}
+        topics = {*self.landed, *self.published, *(self.unlanded or ())}
         own = [topic for topic in topics if not self.source.is_control(topic)]
-        missing = {topic: found for topic in own if (found := self._missing(topic))}
-        times = self._landing_times(missing)
-        stands = (self._table(topic, missing.get(topic, {}), times) for topic in own)
-        return tuple(sorted(stands, key=lambda each: each.table))
+        return tuple(sorted(map(self._table, own), key=lambda each: each.table))
 
     def _missing(self, topic: str) -> dict[Place, int]:
         """How far the partitions are applied that have more landed."""
@@ -118,20 +131,18 @@ class _Reading:
             if (start := row.next_of(one) if row else one.first_offset) < one.next_offset
         }
 
-    def _table(
-        self, topic: str, missing: Mapping[Place, int], times: Mapping[Place, datetime]
-    ) -> TableStanding:
+    def _table(self, topic: str) -> TableStanding:
         name, landed = self.source.table_name(topic), self.landed.get(topic, ())
+        missing = self._missing(topic)
         reached = {(one.topic_id, one.partition): one.next_offset for one in landed}
-        ends = None if self.ends is None else self.ends.get(topic, {})
         bare = TableStanding(
             table=name,
             topic=topic,
             tolerance=self.source.tolerance(topic),
             landed=sum(reached[place] - start for place, start in missing.items()),
-            since=min((times[place] for place in missing if place in times), default=None),
+            since=self._since(topic, missing) if missing else None,
             landed_to=sum(reached.values()),
-            unlanded=None if ends is None else _beyond(ends, reached),
+            unlanded=None if self.unlanded is None else self.unlanded.get(topic, 0),
             losses=tuple(self.losses.get(topic, ())),
             quarantined=self.quarantined.get(name, {}),
         )
@@ -140,7 +151,6 @@ class _Reading:
 
     def _published(self, bare: TableStanding, row: Published) -> TableStanding:
         mark = self.marks.get(row.topic, {})
-        orphaned = (run["planned_at"] for run in self.runs if run["number"] == mark.get("orphaned"))
         cut = next(self._compactions(), {"number": row.number, "planned_at": row.planned_at})
         return replace(
             bare,
@@ -150,16 +160,10 @@ class _Reading:
             history_rows=row.counts.history_rows,
             current_rows=row.counts.current_rows,
             held=row.held,
-            held_since=self._held_since(row) if row.held else None,
+            held_since=_time(mark.get("failed_at") or row.planned_at) if row.held else None,
             orphans=mark.get("orphans") or 0,
-            orphans_since=next(map(_time, orphaned), None),
+            orphans_since=_time(since) if (since := mark.get("orphaned_at")) else None,
         )
-
-    def _held_since(self, row: Published) -> datetime:
-        """When the first compaction was planned since the last one that could apply the topic."""
-        good = self.marks.get(row.topic, {}).get("good") or 0
-        failed = [run["planned_at"] for run in self._compactions() if run["number"] > good]
-        return _time(failed[-1] if failed else row.planned_at)
 
     def _compactions(self) -> Iterator[Mapping[str, Any]]:
         """The runs that apply what waits, the newest first."""
@@ -167,42 +171,70 @@ class _Reading:
 
     def _covered(self, topic: str) -> int:
         """A version of the landing table, all of whose records of the topic are published."""
-        return self.marks.get(topic, {}).get("covered") or 0
+        mark = self.marks.get(topic, {})
+        # Of a topic that was never applied the compactions before its first had nothing to apply.
+        first = mark.get("first") or inf
+        before = (run for run in self._compactions() if run["number"] < first)
+        return mark.get("covered") or next((run["landing_version"] for run in before), 0)
 
-    def _landing_times(self, missing: Mapping[str, Mapping[Place, int]]) -> dict[Place, datetime]:
-        """When the oldest of what is missing had landed, by partition."""
-        if not missing:
-            return {}
-        lake = SourceLake(self.source.lake, self.source.name)
-        first = min(map(self._covered, missing)) + 1
-        wanted = {place: start for found in missing.values() for place, start in found.items()}
-        return _landing_times(lake.landing, range(first, (self.zone.version() or 0) + 1), wanted)
+    def _since(self, topic: str, missing: Mapping[Place, int]) -> datetime | None:
+        """When the oldest of what is missing had landed."""
+        uri = SourceLake(self.source.lake, self.source.name).landing
+        return _landed_at(uri, min(self._covered(topic) + 1, self.version), self.version, missing)
 
 
-def _landing_times(
-    uri: str, versions: Sequence[int], wanted: Mapping[Place, int]
-) -> dict[Place, datetime]:
-    """When each partition was landed beyond its offset, by these commits of the log."""
-    left = dict(wanted)
-    times: dict[Place, datetime] = {}
-    moment = None
-    for version in versions[:_COMMITS]:
+def _marks(publications: Publications, held: Collection[str]) -> Mapping[str, Mapping[str, Any]]:
+    """The marks of the last runs, of more where a table is held for longer: this costs what it is.
+
+    Of a table that is held they have the last run that could apply it, or the first that had it.
+    """
+    last, number = RUNS, publications.last_number()
+    marks = publications.marks(last)
+    while any(
+        not marks[topic]["good"] and 1 < number - last + 1 >= marks[topic]["first"]
+        for topic in held
+    ):
+        last *= 8
+        marks = publications.marks(last)
+    return marks
+
+
+def _landed_at(uri: str, first: int, newest: int, starts: Mapping[Place, int]) -> datetime | None:
+    """When one of the partitions was landed beyond its start, by the log from version `first` on.
+
+    What is held waits since soon after that, most else since lately: both ends are looked at. What
+    is found at neither, or in no log any more, waits for longer than the oldest commit that is
+    known.
+    """
+    for version in range(first, min(first + _NEAR, newest + 1)):
+        commit = _commit(uri, version)
+        if commit is not None and commit.moves(starts):
+            return commit.moment
+    found = oldest = None
+    for version in range(newest, max(first - 1, newest - _COMMITS), -1):
         commit = _commit(uri, version)
         if commit is None:
-            continue  # the log forgets: of what is left it has a later word
-        moment, reached = commit
-        for place in [place for place in left if reached.get(place, -1) > left[place]]:
-            times[place] = moment
-            del left[place]
-        if not left:
-            break
-    # Of what was not found it is known that it came after the last commit that was read.
-    return times | (dict.fromkeys(left, moment) if moment else {})
+            break  # the log forgets its beginning
+        oldest = commit.moment
+        found = oldest if commit.moves(starts) else found
+    return found or oldest
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    """A commit of the landing table: its time, and the next offsets that it wrote."""
+
+    moment: datetime
+    reached: Mapping[Place, int]
+
+    def moves(self, starts: Mapping[Place, int]) -> bool:
+        """Whether it landed something of one of the partitions, at its offset or behind it."""
+        return any(self.reached.get(place, start) > start for place, start in starts.items())
 
 
 @lru_cache(maxsize=4_096)
-def _commit(uri: str, version: int) -> tuple[datetime, Mapping[Place, int]] | None:
-    """The time of a commit and the next offsets that it wrote; None where the log has it no more.
+def _commit(uri: str, version: int) -> _Commit | None:
+    """A commit of a landing table; None where the log has it no more.
 
     A version that is still to come would be None as well, and must not be asked for.
     """
@@ -213,7 +245,7 @@ def _commit(uri: str, version: int) -> tuple[datetime, Mapping[Place, int]] | No
     transactions = [action["txn"] for action in actions if "txn" in action]
     (info,) = (action["commitInfo"] for action in actions if "commitInfo" in action)
     reached = {_place(each["appId"]): int(each["version"]) for each in transactions}
-    return datetime.fromtimestamp(info["timestamp"] / 1000, UTC), reached
+    return _Commit(datetime.fromtimestamp(info["timestamp"] / 1000, UTC), reached)
 
 
 def _place(identity: str) -> Place:
@@ -237,21 +269,23 @@ def _counted(uri: str, _identity: str, version: int) -> Mapping[str, Mapping[str
     return dict(found)
 
 
-def _losses(lake: SourceLake) -> Mapping[str, Sequence[Loss]]:
-    """The gaps that no complete snapshot has healed since, by topic."""
+def _losses(source: Source, lake: SourceLake) -> Mapping[str, Sequence[Loss]]:
+    """The gaps that no complete snapshot of their table has healed since, by topic."""
     table = tables.opened(lake.gaps)
     rows = [] if table is None else tables.rows(table, "SELECT * FROM stored ORDER BY seen_at")
-    healed = _snapshot_started(lake.control) if rows else None
+    snapshots = _snapshots(source, lake.control) if rows else []
     found: defaultdict[str, list[Loss]] = defaultdict(list)
     for row in rows:
-        seen_at = row.pop("seen_at")
-        if healed is None or seen_at > healed:
-            found[row["topic"]].append(Loss(Gap(**row), seen_at))
+        topic, run_at, recorded_at = row["topic"], row.pop("seen_at"), row.pop("recorded_at", None)
+        loss = Loss(Gap(**row), recorded_at or run_at)
+        since = (each for each in snapshots if each.started > loss.seen_at.timestamp() * 1000)
+        if not any(_has_read(source, lake, topic, each) for each in since):
+            found[topic].append(loss)
     return dict(found)
 
 
-def _snapshot_started(uri: str) -> datetime | None:
-    """When the last snapshot that was completed had begun."""
+def _snapshots(source: Source, uri: str) -> list[Snapshot]:
+    """The snapshots that were completed, as far as they may end rows."""
     table = tables.opened(uri)
     notices = []
     for row in [] if table is None else tables.rows(table, "SELECT value FROM stored"):
@@ -259,8 +293,24 @@ def _snapshot_started(uri: str) -> datetime | None:
         if isinstance(outcome, Control):
             notices.append(notification.notice(outcome.payload))
     done = notification.completed(each for each in notices if each is not None)
-    started = max((each.started for each in done), default=None)
-    return None if started is None else datetime.fromtimestamp(started / 1000, UTC)
+    return notification.trusted(done, several_tasks=CONNECTORS[source.connector].several_tasks)
+
+
+def _has_read(source: Source, lake: SourceLake, topic: str, snapshot: Snapshot) -> bool:
+    """Whether a snapshot has read what a topic holds, by its names or, where they tell not, rows.
+
+    A router may call a topic unlike its table, or bring several together.
+    """
+    of = snapshot.connector or source.topic_prefix
+    known = of == source.topic_prefix or topic.startswith(f"{of}.")
+    if known and snapshot.has(topic.removeprefix(f"{of}.")):
+        return True
+    changes = tables.opened(lake.changes(source.table_name(topic)))
+    return changes is not None and any(
+        len({row["_connector_name"], snapshot.connector} - {None}) < 2
+        and snapshot.has(row["_scope"] and scope.table(row["_scope"]))
+        for row in tables.rows(changes, _READS, since=snapshot.started, until=snapshot.completed)
+    )
 
 
 def _run(row: Mapping[str, Any]) -> Run:
@@ -268,15 +318,13 @@ def _run(row: Mapping[str, Any]) -> Run:
     return Run(**{**named, "work": Work(row["work"]), "planned_at": _time(row["planned_at"])})
 
 
-def _ends(watermarks: Iterable[Watermarks]) -> dict[str, dict[Place, int]]:
-    found: defaultdict[str, dict[Place, int]] = defaultdict(dict)
+def _unlanded(watermarks: Iterable[Watermarks], registered: Iterable[Landed]) -> dict[str, int]:
+    """How many offsets Kafka has beyond what is landed or known to be lost, by topic."""
+    reached = {(one.topic_id, one.partition): one.next_offset for one in registered}
+    found: Counter[str] = Counter()
     for mark in watermarks:
-        found[mark.topic][mark.topic_id, mark.partition] = mark.end
+        found[mark.topic] += max(mark.end - reached.get((mark.topic_id, mark.partition), 0), 0)
     return dict(found)
-
-
-def _beyond(ends: Mapping[Place, int], reached: Mapping[Place, int]) -> int:
-    return sum(max(end - reached.get(place, 0), 0) for place, end in ends.items())
 
 
 def _time(text: str) -> datetime:

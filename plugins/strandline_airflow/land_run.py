@@ -3,13 +3,13 @@
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from airflow.configuration import conf
 
 from strandline.lake import SourceLake
-from strandline.segment import Limits, Segment, is_again, newcomers
+from strandline.segment import Limits, Segment, Truncation, is_again, newcomers
 from strandline.segment import plan as plan_segments
 from strandline.source import Source
 from strandline_airflow.kafka import KafkaSegments
@@ -49,7 +49,8 @@ def plan(source: Source, run_after: datetime) -> Planned:
     zone.register(newcomers(barrier.watermarks, zone.landed()))
     limits = Limits(groups=min(source.max_segments, conf.getint("core", "max_map_length")))
     planned = plan_segments(barrier.watermarks, zone.past_gaps(zone.landed()), limits)
-    gaps = zone.record_gaps(planned.gaps, run_after)
+    # Of an old run that is repeated the time says nothing; each gap is put on record once only.
+    gaps = zone.record_gaps(planned.gaps, run_after, datetime.now(UTC))
     log.info(
         "%d partitions: %d tasks are to land %d offsets, %d are left to the next run, %d gaps",
         len(barrier.watermarks),
@@ -58,7 +59,12 @@ def plan(source: Source, run_after: datetime) -> Planned:
         planned.carried_over,
         len(gaps),
     )
-    return Planned(planned.groups, (*map(_retention, gaps), *map(_no_leader, barrier.unanswered)))
+    findings = (
+        *map(_retention, gaps),
+        *map(_truncated, planned.truncations),
+        *map(_no_leader, barrier.unanswered),
+    )
+    return Planned(planned.groups, findings)
 
 
 def land(
@@ -115,6 +121,15 @@ def _retention(gap: object) -> str:
     return (
         f"{gap}: Kafka's retention deleted them before they were landed. Their tables may miss "
         "changes until the connector takes a new snapshot; land more often than Kafka forgets"
+    )
+
+
+def _truncated(truncation: Truncation) -> str:
+    return (
+        f"{truncation}: the broker lost records (unclean leader election, restored disk), or the "
+        f"topic was re-created and still has the id {truncation.topic_id}. Nothing of this "
+        "partition is landed meanwhile, and what it holds below that offset never is. Let the "
+        "connector take a new snapshot into a new topic prefix, and give the source that prefix"
     )
 
 

@@ -25,7 +25,9 @@ from strandline_airflow.ledger import Claim, Ledger, Superseded
 log = logging.getLogger(__name__)
 
 # `timestamp` is Kafka's, in UTC: milliseconds there, microseconds in Delta, null where the record
-# has none. `timestamp_type` says who set it: 0 nobody, 1 the producer, 2 the broker.
+# has none, or one that no calendar has: a producer may count nanoseconds, which 64 bits do not hold
+# a thousand times. `timestamp_type` says who set it: 0 nobody, 1 the producer, 2 the broker.
+_FIRST, _LAST = -62_135_596_800_000, 253_402_300_799_999  # milliseconds of the years 1 to 9999
 _COMMITS = 100  # among which the last landing is looked for
 
 LANDING = pa.schema(
@@ -61,7 +63,8 @@ GAPS = pa.schema(
         pa.field("partition", pa.int32(), nullable=False),
         pa.field("start", pa.int64(), nullable=False),
         pa.field("end", pa.int64(), nullable=False),
-        pa.field("seen_at", pa.timestamp("us", "UTC"), nullable=False),
+        pa.field("seen_at", pa.timestamp("us", "UTC"), nullable=False),  # the time of the run
+        pa.field("recorded_at", pa.timestamp("us", "UTC")),  # null in rows of older releases
     ]
 )
 
@@ -159,20 +162,28 @@ class LandingZone:
 
     def past_gaps(self, landed: Iterable[Landed]) -> tuple[Landed, ...]:
         """The same partitions, moved past the gaps that are on record already."""
-        table = self._gaps.ensure()
+        table = self._gaps.open()
+        if table is None:
+            return tuple(landed)
         return tuple(_moved_to(table.transaction_version(_id(one)), one) for one in landed)
 
-    def record_gaps(self, gaps: Sequence[Gap], seen_at: datetime) -> tuple[Gap, ...]:
-        """Puts gaps on record, each once; returns all that the run of that time has recorded."""
+    def record_gaps(
+        self, gaps: Sequence[Gap], seen_at: datetime, recorded_at: datetime | None = None
+    ) -> tuple[Gap, ...]:
+        """Puts gaps on record, each once; returns all that the run of that time has recorded.
+
+        `recorded_at` is later than `seen_at` where an old run is repeated: what a snapshot in
+        between has read may have changed in the gap.
+        """
         table = self._gaps.ensure()
         if gaps:
-            rows = [{**asdict(gap), "seen_at": seen_at} for gap in gaps]
+            times = {"seen_at": seen_at, "recorded_at": recorded_at}
+            rows = [{**asdict(gap), **times} for gap in gaps]
             claims = [Claim(_id(gap), table.transaction_version(_id(gap)), gap.end) for gap in gaps]
             self._gaps.append(table, pa.Table.from_pylist(rows, GAPS), claims)
         recorded = self._gaps.rows(table, seen_at=seen_at)
         return tuple(
-            Gap(**{name: value for name, value in row.items() if name != "seen_at"})
-            for row in recorded
+            Gap(**{name: row[name] for name in Gap.__dataclass_fields__}) for row in recorded
         )
 
     def land(
@@ -279,7 +290,9 @@ def _arrow(segment: Segment, messages: Sequence[Message], day: date) -> pa.Recor
     }
     own = {
         "offset": [message.offset() for message in messages],
-        "timestamp": [millis * 1000 if kind else None for kind, millis in stamps],
+        "timestamp": [
+            millis * 1000 if kind and _FIRST <= millis <= _LAST else None for kind, millis in stamps
+        ],
         "timestamp_type": [kind for kind, _ in stamps],
         "leader_epoch": [message.leader_epoch() for message in messages],
         "key": [message.key() for message in messages],

@@ -113,6 +113,7 @@ class Ledger:
                     table,
                     rows,
                     mode=mode,
+                    schema_mode=self._new_columns(table),
                     writer_properties=_properties(rows),
                     commit_properties=CommitProperties(app_transactions=transactions),
                 )
@@ -120,6 +121,11 @@ class Ledger:
                 if "Concurrent transaction" not in str(error):
                     raise
                 raise _superseded(self.uri, claims[0]) from error
+
+    def _new_columns(self, table: DeltaTable) -> Literal["merge"] | None:
+        """How to write to a table that an older release made: with the columns that it lacks."""
+        there = {column.name for column in table.schema().fields}
+        return None if there.issuperset(self.schema.names) else "merge"
 
     def rows(self, table: DeltaTable, **equal: object) -> list[dict[str, Any]]:
         """The rows whose columns have these values; for small tables."""

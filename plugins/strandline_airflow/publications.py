@@ -119,6 +119,7 @@ class Publications:
         """The last runs, the newest first: what their tables add up to, by number."""
         return self._asked(
             "SELECT number, min(work) AS work, min(planned_at) AS planned_at,"
+            " min(landing_version) AS landing_version,"
             " sum(landed) AS landed, sum(rows_written) AS rows_written,"
             " sum(quarantined) AS quarantined, max(seconds) AS seconds, count(error) AS failed"
             " FROM stored WHERE number > :after GROUP BY number ORDER BY number DESC",
@@ -126,24 +127,28 @@ class Publications:
         )
 
     def marks(self, last: int) -> dict[str, dict[str, Any]]:
-        """By topic, of the last runs: the newest `good` one, the newest that `changed` its table.
+        """By topic, of the last runs: the `first` that has it, the newest `good` one.
 
-        A good one is a compaction that left nothing of the topic waiting. `covered` is the landing
-        version of the newest of them whose offsets stand, so of none that was taken back. `orphans`
-        are the halves of moves without a partner that run `changed` counted; since `orphaned` every
-        run that changed the table has counted some.
+        A good one is a compaction that left nothing of the topic waiting; the first compaction
+        after it was planned at `failed_at`. `covered` is the landing version of the newest good one
+        whose offsets stand, so of none that was taken back. `orphans` are the halves of moves
+        without a partner that the newest run counted which changed the table; since the one that
+        was planned at `orphaned_at` every run that changed it has counted some.
         """
         found = self._asked(
-            "SELECT topic, max(number) FILTER (WHERE good) AS good,"
-            " max(landing_version) FILTER (WHERE good AND applied = stands) AS covered,"
-            " max(number) FILTER (WHERE changed) AS changed,"
+            "SELECT topic, min(number) AS first, max(good) AS good,"
+            " first_value(planned_at ORDER BY number)"
+            " FILTER (WHERE work = :compact AND number > applied_by) AS failed_at,"
+            " max(landing_version) FILTER (WHERE good > 0 AND applied = stands) AS covered,"
             " last_value(orphaned_moves ORDER BY number) FILTER (WHERE changed) AS orphans,"
-            " min(number) FILTER (WHERE changed AND number > paired) AS orphaned"
-            " FROM (SELECT *, work = :compact AND held IS NULL AS good,"
+            " first_value(planned_at ORDER BY number)"
+            " FILTER (WHERE changed AND number > paired) AS orphaned_at"
+            " FROM (SELECT *, coalesce(max(good) OVER (PARTITION BY topic), 0) AS applied_by,"
             " max(CASE WHEN number = :newest THEN applied END) OVER (PARTITION BY topic) AS stands,"
             " coalesce(max(CASE WHEN changed AND orphaned_moves = 0"
             " THEN number END) OVER (PARTITION BY topic), 0) AS paired"
-            " FROM stored WHERE number > :after) GROUP BY topic",
+            " FROM (SELECT *, CASE WHEN work = :compact AND held IS NULL THEN number END AS good"
+            " FROM stored WHERE number > :after)) GROUP BY topic",
             last,
             compact=Work.COMPACT,
         )

@@ -1,10 +1,14 @@
 """How a source stands, from a lake that the real landing and publishing have written."""
 
+import json
+import shutil
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from deltalake import write_deltalake
-from strandline_airflow import catalogue, tables
+from strandline_airflow import catalogue, land_run, tables
 
 from strandline import source as source_file
 from strandline.lake import SourceLake
@@ -153,6 +157,86 @@ def test_a_table_that_is_held_after_an_undo_is_so_since_the_compaction_that_fail
     assert (orders.held, orders.held_since) == ("column x: no int", NOON + 4 * HOUR)
 
 
+def test_what_waits_of_a_table_is_dated_by_it_alone_beside_a_topic_that_is_new(
+    source, arrive, publish, zone, monkeypatch
+):
+    for hours in range(3):
+        arrive(ORDERS, 1)
+        publish(NOON + hours * HOUR)
+    arrive(ITEMS, 1)
+    items_at = zone.landed_at()
+    arrive(ORDERS, 1)
+    monkeypatch.setattr(catalogue, "_NEAR", 1)
+    monkeypatch.setattr(catalogue, "_COMMITS", 1)
+    found = stand(source)
+    assert (found["items"].since, found["orders"].since) == (items_at, zone.landed_at())
+
+
+def test_a_table_that_was_never_applied_waits_since_it_landed_however_long_that_is(
+    source, arrive, publish, zone, monkeypatch
+):
+    for hours in range(2):
+        arrive(ORDERS, 1)
+        publish(NOON + hours * HOUR)
+    arrive(ITEMS, 1)
+    items_at = zone.landed_at()
+    for hours in range(2, 5):
+        arrive(ORDERS, 1)
+        publish(NOON + hours * HOUR, items={"error": "no"})
+    monkeypatch.setattr(catalogue, "_NEAR", 1)
+    monkeypatch.setattr(catalogue, "_COMMITS", 1)
+    items = stand(source)["items"]
+    assert (items.since, items.held_since) == (items_at, NOON + 2 * HOUR)
+
+
+def test_a_table_that_is_held_for_more_runs_than_are_looked_back_on_is_dated_truly(
+    source, arrive, publish, zone, monkeypatch
+):
+    monkeypatch.setattr(catalogue, "RUNS", 2)
+    monkeypatch.setattr(catalogue, "_COMMITS", 1)
+    arrive(ITEMS, 1)
+    publish()
+    arrive(ITEMS, 1)
+    items_at = zone.landed_at()
+    for hours in range(1, 5):
+        arrive(ORDERS, 1)
+        publish(NOON + hours * HOUR, items={"error": "no"})
+    arrive(ORDERS, 1)
+    found = stand(source)
+    assert (found["items"].since, found["items"].held_since) == (items_at, NOON + HOUR)
+    assert found["orders"].since == zone.landed_at()
+
+
+def test_what_began_to_wait_long_after_the_last_run_is_found_from_the_newest_commit(
+    source, arrive, publish, zone, monkeypatch
+):
+    arrive(ORDERS, 1)
+    publish()
+    for _ in range(3):
+        arrive(ITEMS, 1)
+    arrive(ORDERS, 1)
+    orders_at = zone.landed_at()
+    arrive(ITEMS, 1)
+    monkeypatch.setattr(catalogue, "_NEAR", 1)
+    monkeypatch.setattr(catalogue, "_COMMITS", 3)
+    assert stand(source)["orders"].since == orders_at
+
+
+def test_where_the_log_has_forgotten_when_it_landed_it_waits_at_least_since_the_oldest_commit(
+    source, arrive, lake, zone
+):
+    arrive(ORDERS, 1)
+    arrive(ITEMS, 1)
+    items_at = zone.landed_at()
+    arrive(ITEMS, 1)
+    tables.opened(lake.landing).create_checkpoint()
+    for version in range(2):
+        (Path(lake.landing) / f"_delta_log/{version:020d}.json").unlink()
+    catalogue._commit.cache_clear()  # noqa: SLF001 - as in a process that looks for the first time
+    found = stand(source)
+    assert (found["orders"].since, found["items"].since) == (items_at, items_at)
+
+
 def test_runs_are_told_with_what_their_tables_add_up_to(source, arrive, publish):
     arrive(ORDERS, 3)
     arrive(ITEMS, 2)
@@ -184,14 +268,93 @@ def test_a_gap_is_told_until_a_snapshot_that_began_after_it_is_complete(source, 
     assert stand(source)["orders"].losses == ()
 
 
-def notices(lake, *told):
-    values = [
-        f'{{"aggregate_type": "Initial Snapshot", "type": "{kind}", "id": "1", '
-        f'"additional_data": {{}}, "timestamp": {int(at.timestamp() * 1000)}}}'
-        for kind, at in told
-    ]
-    rows = pa.table({"value": [value.encode() for value in values]})
-    write_deltalake(lake.control, rows, mode="append")
+def notices(lake, *told, connector=None):
+    """Puts notices on record, as the engine does: what, when, and of which table."""
+    rows = []
+    for kind, at, *table in told:
+        said = {"connector_name": connector, "scanned_collection": table[0] if table else None}
+        notice = {
+            "aggregate_type": "Initial Snapshot", "type": kind, "id": "1",
+            "additional_data": {**said, "status": "SUCCEEDED"}, "timestamp": millis(at),
+        }  # fmt: skip
+        rows.append(json.dumps(notice).encode())
+    write_deltalake(lake.control, pa.table({"value": rows}), mode="append")
+
+
+def millis(at):
+    return int(at.timestamp() * 1000)
+
+
+@pytest.fixture
+def lost(arrive, zone):
+    """Orders and items, of which each has lost a record at noon."""
+    for topic in (ORDERS, ITEMS):
+        zone.record_gaps([Gap(topic, arrive(topic, 1), 0, 1, 2)], NOON)
+
+
+def still_lost(source):
+    return sorted(name for name, table in stand(source).items() if table.losses)
+
+
+@pytest.mark.usefixtures("lost")
+def test_a_snapshot_ends_the_losses_of_the_tables_that_it_has_read(source, lake):
+    begun, read, done = (NOON + hours * HOUR for hours in (1, 2, 3))
+    notices(lake, ("STARTED", begun), ("TABLE_SCAN_COMPLETED", read, "items"), ("COMPLETED", done))
+    assert still_lost(source) == ["orders"]
+
+
+@pytest.mark.usefixtures("lost")
+def test_the_snapshot_of_another_connector_ends_no_loss(source, lake):
+    snapshot = ("STARTED", NOON + HOUR), ("COMPLETED", NOON + 2 * HOUR)
+    notices(lake, *snapshot, connector="elsewhere")
+    assert still_lost(source) == ["items", "orders"]
+    notices(lake, *snapshot, connector="shop")
+    assert still_lost(source) == []
+
+
+@pytest.mark.usefixtures("lost")
+def test_where_another_task_may_still_read_a_snapshot_ends_no_loss(source_path, lake):
+    begun = [("STARTED", NOON + hours * HOUR) for hours in (1, 2)]
+    notices(lake, *begun, ("COMPLETED", NOON + 3 * HOUR))
+    text = source_path.read_text().replace('"postgresql"', '"sqlserver"')
+    source_path.write_text(text)
+    assert still_lost(source_file.load(source_path)) == ["items", "orders"]
+
+
+@pytest.mark.usefixtures("lost")
+def test_a_topic_that_is_not_called_like_its_table_is_known_by_the_reads_of_the_snapshot(
+    source, lake
+):
+    begun, read, done = (NOON + hours * HOUR for hours in (1, 2, 3))
+    scanned = ("TABLE_SCAN_COMPLETED", read, "public.orders_2026")
+    notices(lake, ("STARTED", begun), scanned, ("COMPLETED", done), connector="shop")
+    assert still_lost(source) == ["items", "orders"]
+    rows = {
+        "_emitted": [millis(read)] * 2, "_connector_name": ["shop"] * 2,
+        "_scope": ["0000/shop//db.public.orders_2026", "0000/shop//db.public.orders_2025"],
+    }  # fmt: skip
+    write_deltalake(lake.changes("orders"), pa.table(rows))
+    write_deltalake(lake.changes("items"), pa.table({**rows, "_connector_name": ["else"] * 2}))
+    assert still_lost(source) == ["items"]
+
+
+def test_a_gap_that_a_run_of_yesterday_finds_today_is_none_that_a_snapshot_in_between_heals(
+    source, arrive, connected, record, lake
+):
+    arrive(ORDERS, 1)
+    connected.replay([record(topic=ORDERS)] * 3)
+    connected.delete_records(ORDERS, 0, 4)
+    now = datetime.now(UTC)
+    notices(lake, ("STARTED", now - 2 * HOUR), ("COMPLETED", now - HOUR))
+    yesterday = now - 24 * HOUR
+    (told,) = land_run.plan(source, yesterday).findings
+    assert "lost offsets 1 to 3" in told
+    assert land_run.plan(source, yesterday).findings == (told,)  # a retry says so again
+    assert land_run.plan(source, now).findings == ()
+    (loss,) = stand(source)["orders"].losses
+    assert loss.seen_at >= now
+    notices(lake, ("STARTED", now + HOUR), ("COMPLETED", now + 2 * HOUR))
+    assert still_lost(source) == []
 
 
 def test_the_halves_that_wait_are_told_since_the_first_of_them_came(source, arrive, publish):
@@ -210,9 +373,10 @@ def test_the_halves_that_wait_are_told_since_the_first_of_them_came(source, arri
 
 
 def test_kafka_tells_what_is_not_landed_yet_of_new_topics_too(
-    source, arrive, connected, record, zone
+    source, arrive, connected, record, zone, lake
 ):
     arrive(ORDERS, 3)
+    shutil.rmtree(lake.gaps)
     connected.replay([record(topic=ORDERS)] * 4)
     connected.create_topic(ITEMS)
     connected.replay([record(topic=ITEMS)] * 2)
@@ -220,6 +384,20 @@ def test_kafka_tells_what_is_not_landed_yet_of_new_topics_too(
     assert (found["orders"].unlanded, found["orders"].landed_to) == (4, 3)
     assert (found["items"].unlanded, found["items"].landed) == (2, 0)
     assert zone.version() == 1  # looking writes nothing
+    assert not Path(lake.gaps).exists()
+
+
+def test_what_is_lost_does_not_wait_to_be_landed(source, arrive, connected, record, zone):
+    arrive(ORDERS, 3)
+    connected.replay([record(topic=ORDERS)] * 4)
+    connected.delete_records(ORDERS, 0, 7)
+    assert stand(source, ask_kafka=True)["orders"].unlanded == 4
+    land_run.plan(source, NOON)
+    orders = stand(source, ask_kafka=True)["orders"]
+    assert (orders.unlanded, orders.landed, orders.landed_to) == (0, 3, 3)
+    connected.replay([record(topic=ORDERS)])
+    assert stand(source, ask_kafka=True)["orders"].unlanded == 1
+    assert zone.version() == 1
 
 
 def test_where_kafka_cannot_be_asked_the_standing_says_why_and_the_rest(source, zone, monkeypatch):

@@ -21,7 +21,7 @@ from examples.embedded_kafka import NOBODY
 from strandline.errors import Terminal, Transient
 from strandline.manifest import TableCut, Work
 from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline.segment import Limits
+from strandline.segment import Landed, Limits
 
 pytestmark = pytest.mark.usefixtures("airflow_database")
 
@@ -257,6 +257,20 @@ def test_a_partition_without_a_leader_is_reported_and_the_others_are_landed(
     connected.move_leader("shop.t", 1, 1)
     assert land().state == "success"
     assert sorted(landed().values()) == [[0, 1, 2], [0, 1, 2, 3, 4]]
+
+
+def test_a_partition_that_ends_before_what_is_landed_is_reported_and_the_others_are_landed(
+    land, connected, records, landed, zone, kafka, capsys
+):
+    connected.create_topic("shop.t", 2)
+    connected.replay([*records(5), *records(3, partition=1)])
+    topic_id = kafka.topic_ids(["shop.t"])["shop.t"]
+    zone.register([Landed("shop.t", topic_id, 0, 9, 9)])
+    for _ in range(2):
+        assert states(land())["report"] == "failed"
+        told = capsys.readouterr().out
+        assert "shop.t[0] ends at offset 5, but everything before 9 is landed: the broker" in told
+    assert landed() == {(topic_id, 1): [0, 1, 2]}
 
 
 def test_a_gap_is_reported_once(land, connected, records):

@@ -1,5 +1,6 @@
 import random
 import resource
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -7,13 +8,15 @@ from datetime import UTC, date, datetime
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
+from strandline_airflow import findings
 from strandline_airflow.kafka import KafkaSegments
-from strandline_airflow.landing import LANDING, LandingZone, Progress
+from strandline_airflow.landing import GAPS, LANDING, LandingZone, Progress
 from strandline_airflow.ledger import ROW_GROUP
 
 from bench import landed
 from examples.embedded_kafka import EmbeddedKafka
+from strandline import rendering
 from strandline.errors import Terminal, Transient
 from strandline.lake import SourceLake
 from strandline.record import Coordinates, Record
@@ -90,6 +93,25 @@ def test_a_missing_key_or_value_is_null_and_an_empty_one_is_empty(shop, record):
     shop.broker.replay([record(key=None, value=b""), record(key=b"", value=None)])
     shop.land(shop.segment(0, 2))
     assert [(row["key"], row["value"]) for row in shop.rows()] == [(None, b""), (b"", None)]
+
+
+@pytest.mark.parametrize(
+    ("millis", "time"),
+    [
+        (1_795_218_116_230_000_000, None),  # a producer that counts nanoseconds
+        (1_795_218_116_230_000, None),
+        (253_402_300_800_000, None),
+        (253_402_300_799_999, datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)),
+        (1, datetime(1970, 1, 1, microsecond=1000, tzinfo=UTC)),
+    ],
+)
+def test_a_record_whose_time_no_calendar_has_is_landed_without_one(shop, record, millis, time):
+    shop.broker.replay([record(timestamp=millis)])
+    shop.land(shop.segment(0, 1))
+    (row,) = shop.rows("offset", "timestamp", "timestamp_type")
+    assert row == {"offset": 0, "timestamp": time, "timestamp_type": 1}
+    (shown,) = findings.record(shop.lake, TOPIC, 0, 0)
+    assert shown.timestamp == str(rendering.plain(time) or "none")
 
 
 def test_exactly_the_segment_is_landed(shop, records):
@@ -220,6 +242,16 @@ def test_a_retry_of_the_run_that_recorded_a_gap_still_knows_it(zone):
     zone.record_gaps([gap], NOON)
     assert zone.record_gaps([], NOON) == (gap,)
     assert zone.record_gaps([], NOON.replace(hour=13)) == ()
+
+
+def test_gaps_are_recorded_beside_those_of_an_older_release(zone, lake):
+    older = pa.schema([field for field in GAPS if field.name != "recorded_at"])
+    row = {"topic": TOPIC, "topic_id": "id", "partition": 0, "start": 1, "end": 5, "seen_at": NOON}
+    shutil.rmtree(lake.gaps)
+    write_deltalake(lake.gaps, pa.Table.from_pylist([row], older))
+    gap, later = Gap(TOPIC, "id", 0, 5, 9), NOON.replace(hour=13)
+    assert zone.record_gaps([gap], later, later) == (gap,)
+    assert zone.record_gaps([], NOON) == (Gap(TOPIC, "id", 0, 1, 5),)
 
 
 def test_a_lake_that_cannot_be_written_is_named_with_a_remedy(lake, tmp_path):

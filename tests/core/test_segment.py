@@ -1,11 +1,18 @@
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strandline.errors import Terminal
-from strandline.segment import Gap, Landed, Limits, Segment, Watermarks, newcomers, plan
+from strandline.segment import (
+    Gap,
+    Landed,
+    Limits,
+    Segment,
+    Truncation,
+    Watermarks,
+    newcomers,
+    plan,
+)
 
 LIMITS = Limits(groups=4, group_records=100, partition_records=1000)
 
@@ -54,9 +61,17 @@ def test_deleting_what_is_landed_is_no_gap():
     assert plan([mark(20, 50)], [landed(20)], LIMITS).gaps == ()
 
 
-def test_a_partition_that_ends_before_the_landed_offset_is_an_error_that_says_what_to_do():
-    with pytest.raises(Terminal, match=r"t\[0\] ends at offset 10.*before 20 is landed.*snapshot"):
-        plan([mark(0, 10)], [landed(20)], LIMITS)
+def test_a_partition_that_ends_before_the_landed_offset_is_told_and_holds_no_other():
+    planned = plan([mark(0, 10), mark(0, 10, 1)], [landed(20), landed(5, 1)], LIMITS)
+    assert planned.groups == ((segment(5, 10, 1),),)
+    assert (planned.gaps, planned.carried_over) == ((), 0)
+    assert planned.truncations == (Truncation("t", "id", 0, 10, 20),)
+    (truncation,) = planned.truncations
+    assert str(truncation) == "t[0] ends at offset 10, but everything before 20 is landed"
+
+
+def test_a_partition_that_ends_where_it_is_landed_to_is_not_truncated():
+    assert plan([mark(0, 20)], [landed(20)], LIMITS).truncations == ()
 
 
 def test_one_partition_advances_by_a_bounded_number_of_records_and_the_rest_is_carried_over():
