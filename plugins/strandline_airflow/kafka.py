@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self
 
@@ -54,13 +55,14 @@ _REQUIRED = {
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """Where every partition of a source ended at one instant.
+    """Where every partition of a source ended at one instant, not after `taken_at`.
 
     `unanswered` has a line for each partition whose leader did not answer; the others are whole.
     """
 
     watermarks: tuple[Watermarks, ...]
     unanswered: tuple[str, ...]
+    taken_at: datetime
 
 
 class KafkaSegments(BaseHook):
@@ -121,7 +123,7 @@ class KafkaSegments(BaseHook):
                 answered.append(Watermarks(key[0], topic_id, key[1], start, end))
             else:
                 unanswered.append(f"{key[0]}[{key[1]}]: {start if isinstance(start, str) else end}")
-        return Barrier(tuple(answered), tuple(unanswered))
+        return Barrier(tuple(answered), tuple(unanswered), datetime.now(UTC))
 
     def offsets_at(self, marks: Iterable[Watermarks], millis: int) -> dict[tuple[str, int], int]:
         """Per topic and partition the first offset of that time or later; its end where none is."""

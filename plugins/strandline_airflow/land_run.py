@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from airflow.configuration import conf
@@ -49,8 +49,8 @@ def plan(source: Source, run_after: datetime) -> Planned:
     zone.register(newcomers(barrier.watermarks, zone.landed()))
     limits = Limits(groups=min(source.max_segments, conf.getint("core", "max_map_length")))
     planned = plan_segments(barrier.watermarks, zone.past_gaps(zone.landed()), limits)
-    # Of an old run that is repeated the time says nothing; each gap is put on record once only.
-    gaps = zone.record_gaps(planned.gaps, run_after, datetime.now(UTC))
+    # Of an old run that is repeated the time says nothing of when a gap was found.
+    gaps = zone.record_gaps(planned.gaps, run_after, barrier.taken_at)
     log.info(
         "%d partitions: %d tasks are to land %d offsets, %d are left to the next run, %d gaps",
         len(barrier.watermarks),

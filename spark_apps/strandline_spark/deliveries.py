@@ -39,9 +39,7 @@ class Deliveries:
         return changes.IN_FLIGHT in self.kinds
 
 
-def new_sweeps(
-    part: Part, batch: Batch, before: Noted | None, applied: int
-) -> DataFrame | None:
+def new_sweeps(part: Part, batch: Batch, before: Noted | None, applied: int) -> DataFrame | None:
     """The fences of complete snapshots, put on record; None where there are no new ones.
 
     Looked for where a snapshot was completed since the last run that the table has applied, or its
