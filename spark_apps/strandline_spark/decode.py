@@ -21,7 +21,7 @@ from strandline.rules import TableRules
 from strandline_spark import documents
 from strandline_spark.cells import Cells
 from strandline_spark.connectors import Connector
-from strandline_spark.envelopes import Envelopes, header, loosely, operation
+from strandline_spark.envelopes import Envelopes, header, key_header, loosely, operation
 from strandline_spark.keys import Keys
 from strandline_spark.meta import Meta
 from strandline_spark.shape import Shape
@@ -88,8 +88,8 @@ class Decoder:
             {
                 "v": envelopes.row() if flat else envelopes.sent(),
                 "k": keys.read(F.col("key_payload")),
-                "new_text": header(NEW_KEY),
-                "old_text": header(OLD_KEY),
+                "new_text": key_header(NEW_KEY),
+                "old_text": key_header(OLD_KEY),
                 "run_id": header(RUN_ID),
             },
             {"v": documents.legible(F.col("v")), "k": keys.cells(F.col("k"))},

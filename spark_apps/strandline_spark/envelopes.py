@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from strandline import flattened
+from strandline import connect, flattened
 from strandline.change import SENT, Op
 from strandline_spark import documents
 from strandline_spark.changes import quoted
@@ -108,6 +108,14 @@ def header(name: str) -> Column:
     from_behind = F.array_position(F.reverse(headers["key"]), name).cast("int")  # 0: there is none
     found = F.try_element_at(headers, -from_behind)
     return F.when(from_behind > 0, found["value"].cast("string"))
+
+
+def key_header(name: str) -> Column:
+    """The same of one that holds a key; the twin of `connect.parse_header`."""
+    text = escaped = header(name)
+    for letter, spelt in connect.UNESCAPED.items():
+        escaped = F.replace(escaped, F.lit(letter), F.lit(spelt))
+    return F.when(F.try_parse_json(text).isNull(), escaped).otherwise(text)
 
 
 def operation() -> Column:

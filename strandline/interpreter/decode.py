@@ -390,7 +390,7 @@ def _other(
     if data is None:
         return None
     try:
-        payload = connect.parse(data, f"header {name}").payload
+        payload = connect.parse_header(data, f"header {name}").payload
         if not isinstance(payload, dict):
             return None
         cells, _ = event.unwrap(payload, partial=False)

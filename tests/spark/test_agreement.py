@@ -1,17 +1,19 @@
 """Two engines, one history: Spark prints what the interpreter prints, in any batching."""
 
+import json
 import random
 from dataclasses import replace
 
 import pytest
 from cases.language import cases
-from events import Stream
+from events import COLUMNS, Stream, key_schema
 from strandline_spark import delta
 from strandline_spark.compaction import compact
 from strandline_spark.engine import CaptureLake
 from strandline_spark.engine import spark as spark_engine
 
 from strandline import engine, rendering
+from strandline.interpreter import interpret
 from strandline.lake import SourceLake
 from strandline.rules import Epoch, TableRules
 
@@ -70,6 +72,24 @@ def truncated() -> Stream:
     return s
 
 
+class Texts(Stream):
+    """Rows whose keys are texts."""
+
+    def key(self, key):
+        return json.dumps({"schema": key_schema("string"), "payload": {"id": key}}).encode()
+
+
+def lines() -> Stream:
+    """A move from a key with a line feed, which the header's converter leaves as it is."""
+    s = Texts(topic="shop.public.notes", columns=[{**COLUMNS[0], "type": "string"}, *COLUMNS[1:]])
+    s.change("c", "a\nb", 10, name="A", bio="long")
+    s.change("d", "a\nb", 20, newkey="x")
+    arrived = s.change("c", "x", 20, name="A", bio=GONE)
+    headers = (("__debezium.oldkey", b'{"id":"a\nb"}'),)
+    s.records[-1] = replace(arrived, headers=headers)
+    return s
+
+
 def shuffled(records, seed):
     """The partitions interleaved in another way, each in its own order."""
     chance = random.Random(seed)  # noqa: S311 - a shuffle that repeats
@@ -93,7 +113,8 @@ def printed(run, records, batches):
 @pytest.mark.parametrize(("batches", "seed"), [(1, 0), (4, 1)])
 @pytest.mark.usefixtures("spark")
 def test_both_engines_print_the_same_history_in_any_batching_and_arrival(batches, seed):
-    records = list(shuffled([*rows().records, *truncated().records], seed))
+    every = [*rows().records, *truncated().records, *lines().records]
+    records = list(shuffled(every, seed))
     assert printed(spark_engine, records, batches) == printed(engine.python, records, 1)
 
 
@@ -237,3 +258,10 @@ def test_a_table_whose_key_changes_is_held_until_a_snapshot_has_ended_the_rows_u
     first, held, ended, after = ([t.error for t in r.tables] for r in receipts)
     assert (first, ended, after) == ([None], [None], [None])
     assert "the key of the table changed from (id) to (id, org)" in held[0]
+
+
+def test_a_header_that_breaks_a_line_inside_a_key_links_the_move():
+    (table,) = interpret(lines().records).tables
+    (left, came) = table.versions
+    assert (left.moved_to, came.moved_from) == (came.key, left.key)
+    assert came.row["bio"] == "long"
