@@ -211,8 +211,8 @@ def _failing(source: str, tallies: Mapping[str, Tally]) -> Iterator[Condition]:
         if tally.failing_since is not None:
             yield Condition(
                 Kind(f"{dag}_fails"), "", tally.failing_since,
-                f"a run of {dag}__{source} has failed, and none has succeeded since. The log of "
-                "the task that failed says why",
+                f"a run of {dag}__{source} has failed, and none was seen to succeed after it. The "
+                "log of the task that failed says why",
             )  # fmt: skip
 
 

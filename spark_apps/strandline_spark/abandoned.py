@@ -2,10 +2,11 @@
 
 A failed run has put its changes on record, and its records are read again by the next one. What a
 history has `applied` is told by one number, so nothing of a failed run may be there any more when
-a later one commits.
+a later one commits. A process of a failed run that lives on and stores only now is not looked for:
+its changes are second deliveries.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection
 
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
@@ -27,10 +28,7 @@ def is_there(spark: SparkSession, lake: SourceLake, table: str, applied: int) ->
 
 
 def forget(spark: SparkSession, lake: SourceLake, table: str, *, applied: int, run: int) -> None:
-    """Deletes the changes of the runs between; once `run` has put its own on record none come.
-
-    Doing it again finds nothing.
-    """
+    """Deletes the changes of the runs between; doing it again finds nothing."""
     path = lake.changes(table)
     if delta.exists(spark, path):
         between = (F.col("_run") > applied) & (F.col("_run") < run)
@@ -45,20 +43,17 @@ def forget_before(spark: SparkSession, lake: SourceLake, table: str, run: int) -
 
 
 def forget_refusals(
-    spark: SparkSession, lake: SourceLake, manifest: Manifest, refused: Mapping[str, int]
+    spark: SparkSession, lake: SourceLake, manifest: Manifest, refused: Collection[str]
 ) -> None:
     """Deletes what earlier runs put into quarantine of the records that this compaction reads.
 
-    `refused` are the last runs that refused records, by table. What a compaction reads nobody has
-    applied, so such a run has failed on the table.
+    `refused` are the tables of which records lie there. What a compaction reads nobody has applied,
+    so such a run has failed on the table.
     """
-    suspected = [
-        cut
-        for cut in manifest.tables
-        if manifest.work is Work.COMPACT
-        and refused.get(cut.table, -1) > delta.applied(spark, lake.history(cut.table))
-    ]
-    again = any_of(landing.within(cut.ranges) & (F.col("table") == cut.table) for cut in suspected)
-    if suspected:
-        earlier = F.col("run") < manifest.number
-        DeltaTable.forPath(spark, lake.quarantine).delete(earlier & again)
+    suspected = [cut for cut in manifest.tables if cut.table in refused and cut.ranges]
+    if manifest.work is not Work.COMPACT or not suspected:
+        return
+    own = any_of(landing.within(cut.ranges) & (F.col("table") == cut.table) for cut in suspected)
+    again = (F.col("run") < manifest.number) & own
+    if not delta.read(spark, lake.quarantine).where(again).isEmpty():
+        DeltaTable.forPath(spark, lake.quarantine).delete(again)

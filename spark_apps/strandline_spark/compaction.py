@@ -13,7 +13,6 @@ from dataclasses import replace
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from strandline.errors import StrandlineError
@@ -147,12 +146,12 @@ def _shared(spark: SparkSession, manifest: Manifest) -> Iterator[Shared | None]:
             shared.release(spark)
 
 
-def _refused(spark: SparkSession, lake: SourceLake) -> Mapping[str, int]:
-    """The tables of which records were ever put into quarantine, and by which run last."""
+def _refused(spark: SparkSession, lake: SourceLake) -> frozenset[str]:
+    """The tables of which records were ever put into quarantine."""
     if delta.version(spark, lake.quarantine) == 0:
-        return {}
-    tables = delta.read(spark, lake.quarantine).groupBy("table").agg(F.max("run").alias("last"))
-    return {row["table"]: row["last"] for row in tables.collect()}
+        return frozenset()
+    tables = delta.read(spark, lake.quarantine).select("table").distinct()
+    return frozenset(row["table"] for row in tables.collect())
 
 
 def _attempted(

@@ -1,11 +1,13 @@
 """What versions follow from in a run: the changes of a table that count, its fences, its moves."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from strandline import notification
+from strandline.notification import Snapshot
 from strandline_spark import changes, delta, fences, in_flight, moves
 from strandline_spark.batch import Batch, Tally
 from strandline_spark.checkpoint import kept
@@ -46,10 +48,8 @@ def new_sweeps(part: Part, batch: Batch, before: Noted | None, applied: int) -> 
     reads have just arrived.
     """
     path = part.lake.changes(part.cut.table)
-    noted = None if before is None else before.told
-    since = part.run - 1 if noted is None else noted
     wanted = notification.trusted(
-        part.told.snapshots if batch.tally.reads else part.told.completed_since(since),
+        part.told.snapshots if batch.tally.reads else _completed(part, before, applied),
         several_tasks=part.connector.rules.several_tasks,
     )
     if not (part.cut.rules.sweep and wanted and delta.exists(part.spark, path)):
@@ -66,6 +66,17 @@ def new_sweeps(part: Part, batch: Batch, before: Noted | None, applied: int) -> 
         return None if mine.isEmpty() else mine
     delta.append(new, path, part.run, f"{delta.APPLICATION}/{fences.SWEEP}")
     return new
+
+
+def _completed(part: Part, before: Noted | None, applied: int) -> Sequence[Snapshot]:
+    """The snapshots that the table has not heard of; an order, which reads nothing, asks for none.
+
+    Where a table is held, reads of the snapshot may wait for the next compaction.
+    """
+    if before is None:
+        return part.told.snapshots
+    known = applied if before.told is None else before.told
+    return part.told.completed_since(known) if part.manifest.applies else ()
 
 
 def gathered(

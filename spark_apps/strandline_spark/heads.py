@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
+from strandline.change import Op
 from strandline.receipt import Counts
 from strandline.version import ClosedBy
 from strandline_spark import orderly, settings
@@ -263,10 +264,12 @@ def _others(keys: DataFrame, *, again: bool, live: bool = False) -> DataFrame:
 def _with_fenced(found: DataFrame, standing: Standing, fences: DataFrame) -> DataFrame:
     """Adds the keys that a new truncate closes: live ones; re-derived, where it comes late."""
     cuts = F.broadcast(fences.select(F.col("_seq").alias("_cut")))
+    # A read at the place of a truncate is stale: it saw what the truncate then took away.
+    stale = (F.col("_op") == Op.READ.value) & (major(F.col("_seq_from")) == major(F.col("_cut")))
     late = (
         standing.history.join(
             cuts,
-            (F.col("_seq_from") < F.col("_cut"))
+            ((F.col("_seq_from") < F.col("_cut")) | stale)
             & (F.col("_seq_to").isNull() | (F.col("_cut") <= F.col("_seq_to"))),
         )
         .select("_key", "_cut")

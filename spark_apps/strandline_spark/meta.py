@@ -61,7 +61,9 @@ class Meta:
         best, raw, quality = self._time()
         in_flight = self._in_flight()
         moved = F.col("_moved_to").isNotNull() | F.col("_moved_from").isNotNull()
-        kind = F.when(truncate, "fence").when(moved, "move").when(in_flight, IN_FLIGHT)
+        kind = F.when(truncate, "fence").when(moved, "move")
+        if self.connector.rebases:
+            kind = kind.when(in_flight, IN_FLIGHT)
         at = F.concat_ws(":", "partition", "offset")
         unset = [F.when(self.cells.is_unset(name), F.lit(name)) for name in self.shape.names]
         held_not = ((name, self.cells.unheld(name, names)) for name in self.shape.names)

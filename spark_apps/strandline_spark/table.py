@@ -106,9 +106,8 @@ class TableRun(Part):
             counts = self._counts(receipt.counts, batch.tally, derived, known.fences)
             receipt = replace(receipt, counts=counts, changed=True, regress=derived.regress)
             waiting = still_out(waited, derived.waiting)
-            note = Noted(
-                receipt, known.kinds, waiting, identities, tags, known.spans, told=self.run
-            )
+            told = self.run if before is None or self.manifest.applies else before.told
+            note = Noted(receipt, known.kinds, waiting, identities, tags, known.spans, told)
             receipt = self._written(note, derived, keys, before)
         finally:
             derived.release()
@@ -217,7 +216,8 @@ class TableRun(Part):
         history = delta.read(self.spark, self.lake.history(self.cut.table))
         deleted = self.lake.deleted_keys(self.cut.table)
         late = delta.exists(self.spark, deleted)
-        again = known.flying and bool(tally.in_flight or tally.reads or known.spanned)
+        flying = tally.in_flight if self.connector.rebases else 0
+        again = known.flying and bool(flying or tally.reads or known.spanned)
         cuts = known.fences
         fresh = self._fresh(cuts, again=again, come=swept or bool(tally.fences))
         return Standing(

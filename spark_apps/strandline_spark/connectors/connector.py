@@ -82,6 +82,11 @@ class Connector(ABC):
         del seq, position
         return None
 
+    @property
+    def rebases(self) -> bool:
+        """Whether a change that may be in flight has another place than its commit's: few do."""
+        return self.own(F.lit(""), F.lit("")) is not None
+
     def is_wrapped(self, cells: list[Column]) -> Column | None:
         """Whether a row's cells are documents around their values; None: they never are."""
         del cells
