@@ -37,7 +37,7 @@ class Cells:
     def exact(self, *, flat: bool) -> Column:
         """The cells whose digits `from_json` may have lost, as they were sent."""
         spelled = values.respelled(
-            F.col("value_payload"), None if flat else "after", self._doubtful()
+            F.col("value_payload"), None if flat else "after", self._doubtful(), self._value
         )
         return F.lit(None).cast("string") if spelled is None else spelled
 
@@ -48,8 +48,17 @@ class Cells:
             of, *others = set(types.values())
             plain = of.kind is Kind.TEXT and of.wire is Wire.PLAIN
             if not others and (self.shape.bare or not plain):
-                found[name] = (F.col("v.after").getField(name), of)
+                found[name] = (self._value(name, F.col("v.after").getField(name)), of)
         return found
+
+    def _value(self, column: str, cell: Column) -> Column:
+        """What the column's cell holds, from that cell as it was sent or from its marked text."""
+        wrapped = self._is_wrapped(column)
+        return cell if wrapped is None else _inside(wrapped, cell)
+
+    def _is_wrapped(self, column: str) -> Column | None:
+        """Whether the column's cell is a document around its value; None: it never is."""
+        return self.connector.is_wrapped([F.col("v.after").getField(column)])
 
     def sent(self, exact: Container[str]) -> dict[str, Column]:
         """The cells as the envelope has them; NULL also where they were not sent.
@@ -59,7 +68,7 @@ class Cells:
         return {_sent(name): self._as_sent(name, exact) for name in self.shape.names}
 
     def _as_sent(self, column: str, exact: Container[str]) -> Column:
-        cell = unwrapped(self.connector, F.col("v.after").getField(column))
+        cell = self._value(column, F.col("v.after").getField(column))
         if column in exact:
             # These digits come from the text, which may hold more than the schema describes.
             cell = F.when(cell.isNotNull(), F.coalesce(F.col("exact").getField(column), cell))
@@ -157,8 +166,10 @@ class Cells:
 def unwrapped(connector: Connector, cell: Column) -> Column:
     """The value inside a wrapped cell, any other cell as it is."""
     wrapped = connector.is_wrapped([cell])
-    if wrapped is None:
-        return cell
+    return cell if wrapped is None else _inside(wrapped, cell)
+
+
+def _inside(wrapped: Column, cell: Column) -> Column:
     return F.when(wrapped, F.get_json_object(cell, "$.value")).otherwise(cell)
 
 
