@@ -10,7 +10,7 @@ from strandline import widening
 from strandline.placeholder import spellings
 from strandline.rules import TableRules
 from strandline.types import ColumnType, Kind, Wire
-from strandline_spark import values
+from strandline_spark import documents, values
 from strandline_spark.changes import metadata, quoted
 from strandline_spark.connectors import Connector
 from strandline_spark.shallow import joined
@@ -33,6 +33,13 @@ class Cells:
         cells = [F.col("v.after").getField(name) for name in self.shape.names]
         found = self.connector.is_wrapped(cells)
         return F.lit(False) if found is None else found
+
+    def named(self) -> dict[str, Column]:
+        """The fields that rows without schema have, where a null says more than a missing one."""
+        if not self.shape.bare or self.connector.is_wrapped([F.lit("")]) is None:
+            return {}
+        partial = F.col("_wrapped") & (F.col("_op") == "u")
+        return {"_named": F.when(partial, documents.row_names())}
 
     def exact(self, *, flat: bool) -> Column:
         """The cells whose digits `from_json` may have lost, as they were sent."""
@@ -81,10 +88,19 @@ class Cells:
         gone = F.coalesce(cell.isin(*texts), F.lit(False))
         if self.connector.is_wrapped([cell]) is None:
             return gone
-        wrapped, bare = F.col("_wrapped"), cell.isNull() & (F.col("_op") == "u")
+        wrapped = F.col("_wrapped")
+        bare = cell.isNull() & (F.col("_op") == "u") & self._is_named(column)
         left_out = F.coalesce(F.get_json_object(cell, "$.set") == "false", F.lit(False))
         hidden = F.coalesce(F.get_json_object(cell, "$.value").isin(*texts), F.lit(False))
         return gone | (wrapped & (bare | left_out | hidden))
+
+    def _is_named(self, column: str) -> Column:
+        """Whether the record's row has that field: a column that it does not know is NULL in it."""
+        lacking = sorted(self.shape.described - self.shape.columns[column].keys())
+        named = ~F.col("schema_id").isin(*lacking) if lacking else F.lit(True)
+        if not self.shape.bare:
+            return named
+        return named & F.coalesce(F.array_contains("_named", column), F.lit(True))
 
     def ready(self) -> dict[str, Column]:
         """The cells after the first step of their decoders."""
