@@ -82,9 +82,9 @@ class Connector(ABC):
         del seq, position
         return None
 
-    def is_wrapped(self, cells: list[Column]) -> Column | None:
-        """Whether a row's cells are documents around their values; None: they never are."""
-        del cells
+    def is_wrapped(self, cell: Column) -> Column | None:
+        """Whether a cell has the form of a document around its value; None: none ever has."""
+        del cell
         return None
 
 
