@@ -19,8 +19,8 @@ WORKING = frozenset(
     _detail _died _emitted _ends _entity_from _far_depth _far_key _far_life _fence _fenced _fences
     _final _first _first_run _followed _followed_again _follows _found _genuine _goes_back _hash
     _high _identity _in_flight _keys _kind _last _latest _left_key _left_life _life _line _link
-    _live _local _located _major _match _new _new_key _next _nth _of _old _old_key _opened _opens
-    _orderly _ordinal _outdated _own _parent_key _parent_life _passed _place _plain _preceded
+    _live _local _located _major _match _named _new _new_key _next _nth _of _old _old_key _opened
+    _opens _orderly _ordinal _outdated _own _parent_key _parent_life _passed _place _plain _preceded
     _reached _reads _reason _record _rederive _renews _repeated _rewound _root_key _root_life _run
     _run_before _same _seen _seq _shared _shifts _shows _since _snapshot _stale _standing _stored
     _sweep _time _told _topic_id _truncated _turn _unheld _unseen _unset _verdict _via_key _via_life

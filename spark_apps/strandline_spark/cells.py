@@ -10,10 +10,10 @@ from strandline import widening
 from strandline.placeholder import spellings
 from strandline.rules import TableRules
 from strandline.types import ColumnType, Kind, Wire
-from strandline_spark import values
+from strandline_spark import documents, values
 from strandline_spark.changes import metadata, quoted
 from strandline_spark.connectors import Connector
-from strandline_spark.shallow import joined
+from strandline_spark.shallow import any_of, joined
 from strandline_spark.shape import Shape
 
 
@@ -30,14 +30,19 @@ class Cells:
 
     def are_wrapped(self) -> Column:
         """Whether the record's cells are objects that hold a value each."""
-        cells = [F.col("v.after").getField(name) for name in self.shape.names]
-        found = self.connector.is_wrapped(cells)
-        return F.lit(False) if found is None else found
+        return any_of(so for n in self.shape.names if (so := self._is_wrapped(n)) is not None)
+
+    def named(self) -> dict[str, Column]:
+        """The fields that rows without schema have, where a null says more than a missing one."""
+        if not self.shape.bare or self.connector.is_wrapped(F.lit("")) is None:
+            return {}
+        partial = F.col("_wrapped") & (F.col("_op") == "u")
+        return {"_named": F.when(partial, documents.row_names())}
 
     def exact(self, *, flat: bool) -> Column:
         """The cells whose digits `from_json` may have lost, as they were sent."""
         spelled = values.respelled(
-            F.col("value_payload"), None if flat else "after", self._doubtful()
+            F.col("value_payload"), None if flat else "after", self._doubtful(), self._value
         )
         return F.lit(None).cast("string") if spelled is None else spelled
 
@@ -48,7 +53,31 @@ class Cells:
             of, *others = set(types.values())
             plain = of.kind is Kind.TEXT and of.wire is Wire.PLAIN
             if not others and (self.shape.bare or not plain):
-                found[name] = (F.col("v.after").getField(name), of)
+                found[name] = (self._value(name, F.col("v.after").getField(name)), of)
+        return found
+
+    def _value(self, column: str, cell: Column) -> Column:
+        """What the column's cell holds, from that cell as it was sent or from its marked text."""
+        wrapped = self._is_wrapped(column)
+        return cell if wrapped is None else _inside(wrapped, cell)
+
+    def _is_wrapped(self, column: str) -> Column | None:
+        """Whether the column's cell is a document around its value; None: it never is."""
+        cell, number = F.col("v.after").getField(column), F.col("schema_id")
+        found, types = self.connector.is_wrapped(cell), self.shape.columns[column]
+        if found is None:
+            return None
+        around = self.shape.wrapped.get(column, frozenset())
+        told = self.shape.described & types.keys()
+        # A text is no document, whatever it looks like; of a nested value the form has to tell.
+        texts = {n for n in told - around if types[n].wire is not Wire.JSON}
+        if not self.shape.bare and told == around | texts:
+            found = F.lit(False)
+        elif texts:
+            found = ~number.isin(*sorted(texts)) & found
+        if around:
+            is_document = F.coalesce(cell.startswith("{"), F.lit(False))
+            found = F.when(number.isin(*sorted(around)), is_document).otherwise(found)
         return found
 
     def sent(self, exact: Container[str]) -> dict[str, Column]:
@@ -59,7 +88,7 @@ class Cells:
         return {_sent(name): self._as_sent(name, exact) for name in self.shape.names}
 
     def _as_sent(self, column: str, exact: Container[str]) -> Column:
-        cell = unwrapped(self.connector, F.col("v.after").getField(column))
+        cell = self._value(column, F.col("v.after").getField(column))
         if column in exact:
             # These digits come from the text, which may hold more than the schema describes.
             cell = F.when(cell.isNotNull(), F.coalesce(F.col("exact").getField(column), cell))
@@ -67,15 +96,22 @@ class Cells:
 
     def is_unset(self, column: str) -> Column:
         """Whether the record does not say what the cell holds."""
-        cell = F.col("v.after").getField(column)
+        cell, wrapped = F.col("v.after").getField(column), self._is_wrapped(column)
         texts = sorted(spellings(self.rules.placeholder))
-        gone = F.coalesce(cell.isin(*texts), F.lit(False))
-        if self.connector.is_wrapped([cell]) is None:
+        gone = F.coalesce(self._value(column, cell).isin(*texts), F.lit(False))
+        if wrapped is None:
             return gone
-        wrapped, bare = F.col("_wrapped"), cell.isNull() & (F.col("_op") == "u")
+        bare = cell.isNull() & (F.col("_op") == "u") & self._is_named(column)
         left_out = F.coalesce(F.get_json_object(cell, "$.set") == "false", F.lit(False))
-        hidden = F.coalesce(F.get_json_object(cell, "$.value").isin(*texts), F.lit(False))
-        return gone | (wrapped & (bare | left_out | hidden))
+        return gone | (wrapped & left_out) | (F.col("_wrapped") & bare)
+
+    def _is_named(self, column: str) -> Column:
+        """Whether the record's row has that field: a column that it does not know is NULL in it."""
+        lacking = sorted(self.shape.described - self.shape.columns[column].keys())
+        named = ~F.col("schema_id").isin(*lacking) if lacking else F.lit(True)
+        if not self.shape.bare:
+            return named
+        return named & F.coalesce(F.array_contains("_named", column), F.lit(True))
 
     def ready(self) -> dict[str, Column]:
         """The cells after the first step of their decoders."""
@@ -156,9 +192,11 @@ class Cells:
 
 def unwrapped(connector: Connector, cell: Column) -> Column:
     """The value inside a wrapped cell, any other cell as it is."""
-    wrapped = connector.is_wrapped([cell])
-    if wrapped is None:
-        return cell
+    wrapped = connector.is_wrapped(cell)
+    return cell if wrapped is None else _inside(wrapped, cell)
+
+
+def _inside(wrapped: Column, cell: Column) -> Column:
     return F.when(wrapped, F.get_json_object(cell, "$.value")).otherwise(cell)
 
 

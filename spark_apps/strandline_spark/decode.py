@@ -109,6 +109,7 @@ class Decoder:
                 "illegible": is_no_text("value_text"),
                 "control": F.when(F.col("v.op").isNull(), is_control()),
                 "loose": F.when(F.col("_broken"), loosely()),
+                **cells.named(),
                 "new_cells": keys.read(F.col("new_payload")),
                 "old_cells": keys.read(F.col("old_payload")),
             },

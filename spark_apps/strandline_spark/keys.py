@@ -40,7 +40,7 @@ class Keys:
     def cells(self, read: Column) -> Column:
         """The cells of a key as text; NULL where it is no document."""
         cells = documents.legible(read)
-        if not self.names or self.connector.is_wrapped([F.lit("")]) is None:
+        if not self.names or self.connector.is_wrapped(F.lit("")) is None:
             return cells
         plain = (unwrapped(self.connector, cells.getField(n)).alias(n) for n in self.names)
         return F.when(cells.isNotNull(), F.struct(*plain))
@@ -109,7 +109,7 @@ class Keys:
 
     def _json_type(self, value: Column) -> Column:
         """What a variant holds, in Spark's words; of a wrapped cell what is in it."""
-        wrapped = self.connector.is_wrapped([F.to_json(value)])
+        wrapped = self.connector.is_wrapped(F.to_json(value))
         if wrapped is None:
             return F.schema_of_variant(value)
         inner = F.try_variant_get(value, "$.value", "variant")

@@ -5,7 +5,7 @@ source's schema history, then what the values themselves show.
 """
 
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -53,7 +53,8 @@ class Shape:
 
     `targets` are the types that the columns are stored in, `defaults` what each schema says that a
     column has where it is not given a value, as cells are spelt. `untyped` are fields of images
-    that say nothing of their type, being null in each. `described` are the schemas of values.
+    that say nothing of their type, being null in each. `described` are the schemas of values,
+    `wrapped` by column those of them that put a document around each value.
     """
 
     columns: Mapping[str, Mapping[int, ColumnType]]
@@ -63,6 +64,7 @@ class Shape:
     untyped: Sequence[str]
     bare: bool  # some records have no schema, so nothing warrants the form of their cells
     described: frozenset[int] = frozenset()
+    wrapped: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -131,6 +133,7 @@ def shape(
         untyped,
         any(pair.value is None for pair in bare.values()),
         described,
+        _wrapped(schemas, connector),
     )
 
 
@@ -179,6 +182,17 @@ def row_types(pair: SchemaPair, connector: Connector) -> dict[str, ColumnType]:
 
 def _row_fields(pair: SchemaPair) -> Mapping[str, Mapping[str, object]]:
     return connect.row_fields(flattened.row_schema(pair.value) if pair.flat else pair.value)
+
+
+def _wrapped(
+    schemas: Mapping[int, SchemaPair], connector: Connector
+) -> Mapping[str, frozenset[int]]:
+    found: dict[str, frozenset[int]] = {}
+    for number, pair in schemas.items():
+        for name, cell in _row_fields(pair).items() if pair.value else ():
+            if connector.unwrap_schema(cell) is not cell:
+                found[name] = found.get(name, frozenset()) | {number}
+    return found
 
 
 def _defaults(pair: SchemaPair) -> dict[str, str]:

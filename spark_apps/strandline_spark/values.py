@@ -132,15 +132,19 @@ def _text(value: Column, of: ColumnType) -> Column:
 
 
 def respelled(
-    payload: Column, image: str | None, cells: Mapping[str, tuple[Column, ColumnType]]
+    payload: Column,
+    image: str | None,
+    cells: Mapping[str, tuple[Column, ColumnType]],
+    value: Callable[[str, Column], Column],
 ) -> Column | None:
     """Those cells once more, spelled as they were sent: a struct of texts for `prepare`.
 
     `image` is the field of the payload that holds the cells, None where they stand at its top;
-    `cells` are the texts that `from_json` gave, with their types. A field is NULL where nothing
-    could have been lost, and so is the struct where no field is wanted; None where no type could
-    lose anything. Text columns are worth their while only where no schema warrants that their
-    cells are strings.
+    `cells` are the texts that `from_json` gave, with their types, and `value` takes that of a
+    column out of the document that may be wrapped around it: before the marks go, which are what
+    keeps digits. A field is NULL where nothing could have been lost, and so is the struct where no
+    field is wanted; None where no type could lose anything. Text columns are worth their while only
+    where no schema warrants that their cells are strings.
     """
     wanted = {
         name: (F.coalesce(doubt, F.lit(False)), of)
@@ -156,7 +160,7 @@ def respelled(
         found if image is None else found[image],
         lambda row: F.struct(
             *(
-                F.when(doubt, _spelled(row.getField(name), of)).alias(name)
+                F.when(doubt, _spelled(value(name, row.getField(name)), of)).alias(name)
                 for name, (doubt, of) in wanted.items()
             )
         ),

@@ -87,9 +87,9 @@ class Connector(ABC):
         """Whether a change that may be in flight has another place than its commit's: few do."""
         return self.own(F.lit(""), F.lit("")) is not None
 
-    def is_wrapped(self, cells: list[Column]) -> Column | None:
-        """Whether a row's cells are documents around their values; None: they never are."""
-        del cells
+    def is_wrapped(self, cell: Column) -> Column | None:
+        """Whether a cell has the form of a document around its value; None: none ever has."""
+        del cell
         return None
 
 

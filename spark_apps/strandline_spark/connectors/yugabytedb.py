@@ -1,17 +1,18 @@
 """BMDBDB and YugabyteDB in columns; the rules are in `strandline.connectors.yugabytedb`."""
 
-from functools import reduce
-
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from strandline.connectors import CONNECTORS
+from strandline.spelling import STRING
 from strandline.version import TimeQuality
 from strandline_spark.connectors.connector import Connector, hexadecimal, known, quality, whole
 from strandline_spark.connectors.postgresql import PostgreSQL
 
 _LSN = r"^([0-9]+):([0-9]+):[^:]*:[^:]*:[^:]*$"
-_CELL = r'^\{\s*"(value|set)"\s*:'
+# As Spark prints documents that it was asked for as texts: without white space.
+_CELL = r'\A\{"(?:value|set)":'
+_SCALAR = rf'\A\{{"value":(?:{STRING}|[^"\[{{,}}]++)(?:,"set":(?:true|false))?\}}\z'  # soon told
 _LOGICAL_BITS = 12
 
 
@@ -67,12 +68,12 @@ class YugabyteDB(Connector):
         own = untimed & tablet.isNotNull()
         return F.when(own, F.concat(table, F.lit("@"), tablet)).otherwise(table)
 
-    def is_wrapped(self, cells: list[Column]) -> Column:
-        return reduce(
-            lambda a, b: a | b,
-            (F.coalesce(cell.rlike(_CELL), F.lit(False)) for cell in cells),
-            F.lit(False),
-        )
+    def is_wrapped(self, cell: Column) -> Column:
+        names = F.json_object_keys(cell)
+        others = F.array_except(names, F.array(F.lit("value"), F.lit("set")))
+        as_a_cell = F.array_contains(names, "value") & (F.size(others) == 0)
+        found = F.when(cell.rlike(_SCALAR), F.lit(True)).when(cell.rlike(_CELL), as_a_cell)
+        return F.coalesce(found, F.lit(False))
 
 
 _LOGICAL = PostgreSQL()
