@@ -21,7 +21,9 @@ from strandline_spark import inference
 from strandline_spark.documents import (
     SchemaPair,
     carries_row,
+    deleted_document,
     deleted_values,
+    row_document,
     row_values,
 )
 
@@ -216,10 +218,10 @@ def _shown(
     names = set().union(*lacking.values())
     if not names:
         return {}
-    rows = {"row": row_values(), "deleted": deleted_values()}
-    wanted = {of: F.when(genuine, value) for of, value in rows.items()}
+    rows = ((row_values(), row_document()), (deleted_values(), deleted_document()))
+    wanted = [(F.when(genuine, value), F.when(genuine, text)) for value, text in rows]
     without = records.where(F.col("schema_id").isin(*bare))
-    return _merged(names, inference.shown(without, wanted).values())
+    return _merged(names, inference.shown(without, wanted, names))
 
 
 def _merged(names: Collection[str], shown: Collection[Types]) -> Types:

@@ -173,6 +173,11 @@ def marked(document: Column) -> Column:
     return F.regexp_replace(document, _BARE, r'$1"\\u0001$2"')
 
 
+def has_fraction(cell: Column) -> Column:
+    """Whether a number, as `from_json` gives it, had a fraction or an exponent."""
+    return cell.rlike(_FRACTION)
+
+
 def is_bytes(of: ColumnType) -> bool:
     """Whether decoders of the type look at the mark: a bare number may look like base64."""
     return of.wire in _BYTES
@@ -209,7 +214,7 @@ def _doubtful(cell: Column, of: ColumnType) -> Column | None:
     if is_bytes(of):
         return _matches(_LOOKS_BARE, cell)
     if of.wire is Wire.JSON or (of.wire is Wire.PLAIN and of.kind is Kind.DECIMAL):
-        return cell.rlike(_FRACTION)
+        return has_fraction(cell)
     if of.wire in {Wire.PLAIN, Wire.JSON_TEXT} and of.kind is Kind.TEXT:
         # What begins like a word is none, and that is soon told.
         begins = (cell < ":") | cell.startswith("[") | cell.startswith("{")
