@@ -92,10 +92,10 @@ class Decoder:
                 "old_text": key_header(OLD_KEY),
                 "run_id": header(RUN_ID),
             },
-            {"v": documents.legible(F.col("v")), "k": keys.cells(F.col("k"))},
+            {"v": documents.legible(F.col("v")), "k": keys.cells(F.col("k"), F.col("key_payload"))},
             *([{"v": envelopes.of_row()}] if flat else []),
             *([{"v": envelopes.described()}] if self.shape.lacking or self.shape.empty else []),
-            {"exact": cells.exact(flat=flat)},
+            {"exact": cells.exact(flat=flat), **keys.of_rows(flat=flat)},
             {
                 "_op": operation(),
                 "_major": F.lit("") if flat else self._major(),
@@ -113,7 +113,10 @@ class Decoder:
                 "new_cells": keys.read(F.col("new_payload")),
                 "old_cells": keys.read(F.col("old_payload")),
             },
-            {name: keys.other(F.col(name)) for name in ("new_cells", "old_cells")},
+            {
+                f"{which}_cells": keys.other(F.col(f"{which}_cells"), F.col(f"{which}_payload"))
+                for which in ("new", "old")
+            },
         )
 
     def _major(self) -> Column:

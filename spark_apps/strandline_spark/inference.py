@@ -1,6 +1,6 @@
 """What values say of columns that nobody declared; the twin of `strandline.inference`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -23,20 +23,59 @@ from pyspark.sql.types import (
 from strandline import inference
 from strandline.errors import Terminal
 from strandline.types import TEXT, ColumnType
+from strandline_spark import values
+from strandline_spark.changes import quoted
 
 _LONG_DIGITS = 19  # a decimal without fraction and shorter than that was written as 1.0
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 
 
-def shown(records: DataFrame, documents: Mapping[str, Column]) -> dict[str, dict[str, ColumnType]]:
-    """The column types that JSON objects, as variants, show for each name.
+def shown(
+    records: DataFrame, documents: Sequence[tuple[Column, Column]], names: Collection[str]
+) -> list[dict[str, ColumnType]]:
+    """The types of these columns that each of the JSON objects, as variant and text, shows.
 
     A column that was null in every record is missing: nothing is known of it.
     """
+    variants, texts = zip(*documents, strict=True)
     schemas = records.agg(
-        *(F.schema_of_variant_agg(document).alias(name) for name, document in documents.items())
+        *(F.schema_of_variant_agg(of).alias(f"_{n}") for n, of in enumerate(variants))
     ).first()
-    return {name: dict(_columns(schemas[name])) for name in documents}
+    found = [{n: of for n, of in _columns(schema) if n in names} for schema in schemas]
+    return _with_fractions(records, texts, found)
+
+
+def _with_fractions(
+    records: DataFrame, texts: Sequence[Column], found: Sequence[dict[str, ColumnType]]
+) -> list[dict[str, ColumnType]]:
+    """The same types; a fraction where one made a long integer of what may have been integers.
+
+    Variants forget the zero of 1.0, so that with integers it looks like a longer one of them. Only
+    the texts tell, and they are asked only where a type is in doubt.
+    """
+    doubt = [
+        (at, name)
+        for at, types in enumerate(found)
+        for name, of in types.items()
+        if of == inference.LONG_INTEGER
+    ]
+    if not doubt:
+        return list(found)
+    told = records.agg(
+        *(
+            F.bool_or(values.has_fraction(_cell(texts[at], name))).alias(f"_{n}")
+            for n, (at, name) in enumerate(doubt)
+        )
+    ).first()
+    fractions = [place for place, is_one in zip(doubt, told, strict=True) if is_one]
+    return [
+        {n: inference.FRACTION if (at, n) in fractions else of for n, of in types.items()}
+        for at, types in enumerate(found)
+    ]
+
+
+def _cell(document: Column, name: str) -> Column:
+    return F.from_json(document, f"{quoted(name)} STRING").getField(name)
 
 
 def _columns(schema: str | None) -> Iterator[tuple[str, ColumnType]]:

@@ -1,6 +1,7 @@
 """Keys in columns: their cells, and the canonical text under which a row is known."""
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column
@@ -15,8 +16,10 @@ from strandline_spark import documents, values
 from strandline_spark.cells import unwrapped
 from strandline_spark.changes import quoted
 from strandline_spark.connectors import Connector
-from strandline_spark.shallow import any_of
+from strandline_spark.shallow import any_of, once
 from strandline_spark.shape import Shape
+
+_IMAGES = ("before", "after")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +37,57 @@ class Keys:
 
     def read(self, payload: Column) -> Column:
         """A key as a document, for `cells` to take."""
-        fields = ", ".join(f"{quoted(name)}: STRING" for name in self.names)
-        return documents.read(payload, fields)
+        return documents.read(payload, self._fields)
 
-    def cells(self, read: Column) -> Column:
-        """The cells of a key as text; NULL where it is no document."""
-        cells = documents.legible(read)
+    @property
+    def _fields(self) -> str:
+        return ", ".join(f"{quoted(name)}: STRING" for name in self.names)
+
+    def cells(self, read: Column, payload: Column) -> Column:
+        """The cells of a key as text; NULL where it is no document.
+
+        `read` is what `read` made of the payload.
+        """
+        cells = self._plain(documents.legible(read))
+        lossy = values.may_lose(payload, (of for _, _, of in self._typed()))
+        if not self.names or lossy is None:
+            return cells
+        # What is marked may be legible where the document is not.
+        marked = documents.legible(documents.read(values.marked(payload), self._fields))
+        exact = once(self._plain(marked), self._as_sent)
+        return F.when(F.coalesce(lossy, F.lit(False)) & cells.isNotNull(), exact).otherwise(cells)
+
+    def _plain(self, cells: Column) -> Column:
+        """The cells without what they are wrapped in."""
         if not self.names or self.connector.is_wrapped(F.lit("")) is None:
             return cells
-        plain = (unwrapped(self.connector, cells.getField(n)).alias(n) for n in self.names)
-        return F.when(cells.isNotNull(), F.struct(*plain))
+        plain = _struct({name: self._value(cells.getField(name)) for name in self.names})
+        return F.when(cells.isNotNull(), plain)
 
-    def other(self, read: Column) -> Column:
+    def _as_sent(self, marked: Column) -> Column:
+        """The cells of a marked key, digit by digit; those of bytes keep their marks."""
+        bytes_of = defaultdict(list)
+        for number, name, of in self._typed():
+            if of is not None and values.is_bytes(of):
+                bytes_of[name].append(number)
+        cells = {name: marked.getField(name) for name in self.names}
+        spelt = (
+            F.when(F.col("schema_id").isin(*bytes_of[name]), cell)
+            .otherwise(values.unmarked(cell))
+            .alias(name)
+            for name, cell in cells.items()
+        )
+        return F.struct(*spelt)
+
+    def _typed(self) -> Iterator[tuple[int, str, ColumnType | None]]:
+        """Each schema's key columns: its number, their name and type."""
+        for number, types in self.shape.keys.items():
+            for name, of in types.items():
+                yield number, name, of
+
+    def other(self, read: Column, payload: Column) -> Column:
         """The cells of the key that a header names, in the table that a router gave the record."""
-        cells = self.cells(read)
+        cells = self.cells(read, payload)
         if ROUTED not in self.names:
             return cells
         own = F.col("k").getField(ROUTED)
@@ -58,26 +98,59 @@ class Keys:
         own = self.canonical("k", "key_payload")
         if not self.rules.key:
             return own
-        image = F.when(F.col("_op") == "d", F.col("v.before")).otherwise(F.col("v.after"))
-        return F.when(F.col("key").isNull(), self._of_row(image)).otherwise(own)
+        deleted = F.col("_op") == "d"
+        of_row = F.when(deleted, self._of_row("before")).otherwise(self._of_row("after"))
+        return F.when(F.col("key").isNull(), of_row).otherwise(own)
 
     def rekeyed(self) -> Column:
         """Whether an update gives a row another key, in records that have none to tell it with."""
         if not self.rules.key:
             return F.lit(False)
         unkeyed = F.col("key").isNull() & (F.col("_op") == "u")
-        old = self._of_row(F.col("v.before"))
-        return F.coalesce(unkeyed & (old != F.col("_key")), F.lit(False))
+        return F.coalesce(unkeyed & (self._of_row("before") != F.col("_key")), F.lit(False))
 
-    def _of_row(self, image: Column) -> Column:
+    def of_rows(self, *, flat: bool) -> dict[str, Column]:
+        """The key columns of both images as they were sent, where records may have no key."""
+        if not self.rules.key:
+            return {}
+        return {_named(image): self._row_cells(image, flat=flat) for image in _IMAGES}
+
+    def _row_cells(self, image: str, *, flat: bool) -> Column:
+        columns = {n: set(self.shape.columns[n].values()) for n in self._row_names}
+        cells = {name: self._value(F.col(f"v.{image}").getField(name)) for name in columns}
+        lossy = {
+            name: (cells[name], *of)
+            for name, of in columns.items()
+            if len(of) == 1 and all(map(values.is_lossy, of))
+        }
+        exact = values.respelled(
+            F.col("value_payload"),
+            None if flat else image,
+            lossy,
+            lambda _, cell: self._value(cell),
+        )
+        if exact is None:
+            return _struct(cells)
+        return once(exact, lambda found: _struct({
+            name: F.coalesce(found.getField(name), cell) if name in lossy else cell
+            for name, cell in cells.items()
+        }))  # fmt: skip
+
+    def _value(self, cell: Column) -> Column:
+        return unwrapped(self.connector, cell)
+
+    @property
+    def _row_names(self) -> list[str]:
+        return [name for name in self.rules.key if name in self.shape.columns]
+
+    def _of_row(self, image: str) -> Column:
         """The canonical key of the row's key columns; NULL where one has no value."""
         cases = F.lit(None).cast("string")
         for number in {n for of in self.shape.columns.values() for n in of}:
-            types = {name: self.shape.columns[name].get(number) for name in self.rules.key
-                     if name in self.shape.columns}  # fmt: skip
+            types = {name: self.shape.columns[name].get(number) for name in self._row_names}
             if len(types) == len(self.rules.key) and all(types.values()):
-                cells = {name: unwrapped(self.connector, image.getField(name)) for name in types}
-                text = _document({name: _spelt(cells[name], of) for name, of in types.items()})
+                cells = F.col(quoted(_named(image)))
+                text = _document({n: _spelt(cells.getField(n), of) for n, of in types.items()})
                 cases = F.when(F.col("schema_id") == number, text).otherwise(cases)
         return cases
 
@@ -123,6 +196,16 @@ class Keys:
             empty = [cells.getField(name).isNull() for name in types] or [F.lit(True)]
             gone |= (F.col("schema_id") == number) & any_of(empty)
         return gone & cells.isNotNull()
+
+
+def _struct(cells: Mapping[str, Column]) -> Column:
+    named = [cell.alias(name) for name, cell in cells.items()]
+    return F.struct(*named) if named else F.lit("")
+
+
+def _named(image: str) -> str:
+    """A name for an image's key columns that no field of a landed record has."""
+    return f"key:{image}"
 
 
 def digest(key: str) -> Column:

@@ -21,7 +21,9 @@ from strandline_spark import inference
 from strandline_spark.documents import (
     SchemaPair,
     carries_row,
+    deleted_document,
     deleted_values,
+    row_document,
     row_values,
 )
 
@@ -53,8 +55,8 @@ class Shape:
 
     `targets` are the types that the columns are stored in, `defaults` what each schema says that a
     column has where it is not given a value, as cells are spelt. `untyped` are fields of images
-    that say nothing of their type, being null in each. `described` are the schemas of values,
-    `wrapped` by column those of them that put a document around each value.
+    that say nothing of their type, being null in each, and are no columns. `described` are the
+    schemas of values, `wrapped` by column those of them that put a document around each value.
     """
 
     columns: Mapping[str, Mapping[int, ColumnType]]
@@ -120,8 +122,8 @@ def shape(
             if pair.value is None:
                 rows[number] = declared[number] | {n: told[n] for n in sorted(inferred)}
     columns = _by_column(rows, inferred - embedded)
-    untyped = sorted(_sent(bare.values()) - columns.keys())
-    naming.check(dict.fromkeys([*known.stored, *columns, *untyped]))
+    naming.check(dict.fromkeys([*known.stored, *columns]))
+    untyped = _beside(columns, sorted(_sent(bare.values()) - columns.keys()))
     texts = known.rules.texts.difference(*keys.values())
     targets = {name: _target(name, types, known, texts) for name, types in columns.items()}
     defaults = {number: _defaults(pair) for number, pair in schemas.items() if pair.value}
@@ -151,6 +153,21 @@ def _sent(pairs: Iterable[SchemaPair]) -> set[str]:
     """The columns that records without schema name; not a flattened row's metadata."""
     names = {name for pair in pairs for name in pair.row_names}
     return {name for name in names if not name.startswith(flattened.PREFIX)}
+
+
+def _beside(columns: Collection[str], untyped: Iterable[str]) -> list[str]:
+    """The untyped fields that Spark can read beside the columns.
+
+    They are no columns of the history, so that none of them stops the table; but a struct has no
+    field without a name, and tells none apart by capitals.
+    """
+    taken = {name.lower() for name in columns} | {""}
+    found = []
+    for name in untyped:
+        if name.lower() not in taken:
+            taken.add(name.lower())
+            found.append(name)
+    return found
 
 
 def _by_column(
@@ -230,10 +247,10 @@ def _shown(
     names = set().union(*lacking.values())
     if not names:
         return {}
-    rows = {"row": row_values(), "deleted": deleted_values()}
-    wanted = {of: F.when(genuine, value) for of, value in rows.items()}
+    rows = ((row_values(), row_document()), (deleted_values(), deleted_document()))
+    wanted = [(F.when(genuine, value), F.when(genuine, text)) for value, text in rows]
     without = records.where(F.col("schema_id").isin(*bare))
-    return _merged(names, inference.shown(without, wanted).values())
+    return _merged(names, inference.shown(without, wanted, names))
 
 
 def _merged(names: Collection[str], shown: Collection[Types]) -> Types:

@@ -8,7 +8,7 @@ no room for, and if not it is no value at all. Nothing is rounded or cut.
 as JSON numbers and nested documents, `respelled` reads the cell once more, digit by digit.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 
 from pyspark.sql import Column
@@ -45,6 +45,10 @@ _BARE = rf'\G((?:[^"0-9tf-]++|{spelling.STRING})*+)(-?[0-9][0-9.eE+-]*+|true|fal
 _MARKED = r'"\\u0001(-?[0-9][0-9.eE+-]*+|true|false)"'
 _LOOKS_BARE = r"-?[0-9][0-9.eE+-]*|true|false|\"-?Infinity\""
 _FRACTION = r"[0-9][.eE]|Infinity"
+# Where a bare number may stand, or true or false; of texts alone hardly ever any.
+_BARE_BEGINS = r"[:,\[][ \t\n\r]*+(?:-|[0-9]|true|false)"
+_FRACTION_BEGINS = r"[:,\[][ \t\n\r]*+-?[0-9]++[.eE]"
+_BYTES = frozenset({Wire.BASE64, Wire.BITS})
 _LOOKS_LIKE_A_DOUBLE = (
     r"\A(?:-?[0-9]+\.[0-9]+(?:E-?[0-9]+)?\z|\"-?Infinity\"\z|[\[{][\s\S]*?(?:[0-9][.eE]|Infinity))"
 )
@@ -173,12 +177,48 @@ def marked(document: Column) -> Column:
     return F.regexp_replace(document, _BARE, r'$1"\\u0001$2"')
 
 
+def has_fraction(cell: Column) -> Column:
+    """Whether a number, as `from_json` gives it, had a fraction or an exponent."""
+    return cell.rlike(_FRACTION)
+
+
+def is_bytes(of: ColumnType) -> bool:
+    """Whether decoders of the type look at the mark: a bare number may look like base64."""
+    return of.wire in _BYTES
+
+
+def may_lose(document: Column, types: Iterable[ColumnType | None]) -> Column | None:
+    """Whether `from_json` may change cells of a document, of these types or of one not declared.
+
+    None where no type could lose anything.
+    """
+    found = set(types)
+    if any(of is not None and is_bytes(of) for of in found):
+        return document.rlike(_BARE_BEGINS)
+    if any(of is None or is_lossy(of) for of in found):
+        return document.rlike(_FRACTION_BEGINS)
+    return None
+
+
+def is_lossy(of: ColumnType) -> bool:
+    """Whether `from_json` may change a cell of that type, or hide that it is no string."""
+    if of.wire in {Wire.JSON, Wire.JSON_TEXT} or is_bytes(of):
+        return True
+    return of.wire is Wire.PLAIN and of.kind in {Kind.DECIMAL, Kind.TEXT}
+
+
+def unmarked(cell: Column) -> Column:
+    """A cell of a marked document as it was sent."""
+    scalar = F.when(cell.startswith(_MARK), F.substring(cell, 2, 2**31 - 1))
+    return scalar.otherwise(F.regexp_replace(cell, _MARKED, "$1"))
+
+
 def _doubtful(cell: Column, of: ColumnType) -> Column | None:
     """True where the cell may be a number that `from_json` changed, or no string at all."""
-    if of.wire in {Wire.BASE64, Wire.BITS}:
+    if is_bytes(of):
         return _matches(_LOOKS_BARE, cell)
     if of.wire is Wire.JSON or (of.wire is Wire.PLAIN and of.kind is Kind.DECIMAL):
-        return cell.rlike(_FRACTION)
+        return has_fraction(cell)
     if of.wire in {Wire.PLAIN, Wire.JSON_TEXT} and of.kind is Kind.TEXT:
         # What begins like a word is none, and that is soon told.
         begins = (cell < ":") | cell.startswith("[") | cell.startswith("{")
@@ -188,10 +228,7 @@ def _doubtful(cell: Column, of: ColumnType) -> Column | None:
 
 def _spelled(cell: Column, of: ColumnType) -> Column:
     """A cell of a marked document as it was sent; the decoders of base64 look at the mark."""
-    if of.wire in {Wire.BASE64, Wire.BITS}:
-        return cell
-    scalar = F.when(cell.startswith(_MARK), F.substring(cell, 2, 2**31 - 1))
-    return scalar.otherwise(F.regexp_replace(cell, _MARKED, "$1"))
+    return cell if is_bytes(of) else unmarked(cell)
 
 
 def _matches(pattern: str, cell: Column) -> Column:
