@@ -38,6 +38,9 @@ _DENIED = (
     "Unknown scheme",
 )
 
+# What delta-rs says of a table with features that came after it.
+_UNKNOWN = "Unsupported table features"
+
 
 def opened(uri: str, version: int | None = None) -> DeltaTable | None:
     """The table at a version or at its newest; None where there is no such table."""
@@ -118,6 +121,12 @@ def explained(uri: str) -> Iterator[None]:
                 f"the lake cannot be used at {uri}: {first_line}; make it a folder or store that "
                 "this process may write, or set another root (STRANDLINE_LAKE, or 'lake' in the "
                 "source's file)"
+            ) from error
+        if _UNKNOWN in first_line:
+            raise Terminal(
+                f"Delta table {uri}: {first_line.rpartition(': ')[2]} is not known to delta-rs, "
+                "which reads it here (a table whose column was widened has TypeWidening): read it "
+                "with Spark"
             ) from error
         raise Transient(f"Delta table {uri}: {first_line}") from error
 

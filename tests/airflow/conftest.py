@@ -1,7 +1,9 @@
 """A source, its lake and its Kafka, all of them real; Airflow's own database where a DAG runs."""
 
+import json
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from pathlib import Path
 
 import airflow_stage
 import page_stage
@@ -256,6 +258,21 @@ def published(arrive, publish, history):
     )  # fmt: skip
     arrive(page_stage.ORDERS, 4)
     publish(orders={"history_version": 0})
+
+
+@pytest.fixture
+def widened():
+    """Gives a table the feature that it has from Spark where a column's type was widened."""
+
+    def widened(uri):
+        (log,) = Path(uri, "_delta_log").glob("*.json")
+        features = {"readerFeatures": ["typeWidening"], "writerFeatures": ["typeWidening"]}
+        protocol = {"minReaderVersion": 3, "minWriterVersion": 7, **features}
+        actions = [json.loads(line) for line in log.read_text().splitlines()]
+        told = [{"protocol": protocol} if "protocol" in each else each for each in actions]
+        log.write_text("".join(json.dumps(each) + "\n" for each in told))
+
+    return widened
 
 
 @pytest.fixture

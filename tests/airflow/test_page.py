@@ -371,6 +371,12 @@ def test_a_table_without_a_published_history_says_what_to_trigger(see, arrive):
 
 
 @pytest.mark.usefixtures("published")
+def test_a_history_that_only_spark_can_read_says_so(see, lake, widened):
+    widened(lake.history("orders"))
+    assert "read it with Spark" in see("key", source="shop", table="orders", key="1").text
+
+
+@pytest.mark.usefixtures("published")
 def test_a_key_of_which_everything_is_in_quarantine_says_so(see, quarantine):
     quarantine("orders", "not_json")
     assert "quarantine" in see("key", source="shop", table="orders", key="1").text
