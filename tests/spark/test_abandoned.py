@@ -58,7 +58,7 @@ def stored(capture, store="changes"):
     return sorted(row[0] for row in delta.read(capture.session, path).select(number).collect())
 
 
-@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("first", [pytest.param(True, marks=pytest.mark.heavy), False])
 def test_changes_that_a_failed_run_has_stored_go_when_its_successor_has_stored_them(
     capture, monkeypatch, first
 ):
@@ -125,6 +125,7 @@ def test_records_that_a_failed_run_put_into_quarantine_are_there_once(capture, m
     assert stored(capture, "quarantine") == [2]
 
 
+@pytest.mark.heavy
 def test_what_an_applied_run_put_into_quarantine_stays(capture):
     s = Stream()
     first = [s.add(s.key(1), b"{"), s.change("c", 1, 10, name="A")]

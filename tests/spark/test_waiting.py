@@ -40,7 +40,11 @@ def earlier_truncate(s):
 
 @pytest.mark.parametrize(
     "last",
-    [earlier_create, pytest.param(earlier_update, marks=pytest.mark.heavy), earlier_truncate],
+    [
+        earlier_create,
+        pytest.param(earlier_update, marks=pytest.mark.heavy),
+        pytest.param(earlier_truncate, marks=pytest.mark.heavy),
+    ],
 )
 def test_a_row_whose_move_came_by_half_has_what_its_old_key_turns_out_to_have_had(
     spark, tmp_path, last
