@@ -29,14 +29,12 @@ def is_there(spark: SparkSession, lake: SourceLake, table: str, applied: int) ->
 
 def forget(spark: SparkSession, lake: SourceLake, table: str, *, applied: int, run: int) -> None:
     """Deletes the changes of the runs between; doing it again finds nothing."""
-    path = lake.changes(table)
-    if delta.exists(spark, path):
-        between = (F.col("_run") > applied) & (F.col("_run") < run)
-        DeltaTable.forPath(spark, path).delete(between)
+    between = (F.col("_run") > applied) & (F.col("_run") < run)
+    DeltaTable.forPath(spark, lake.changes(table)).delete(between)
 
 
 def forget_before(spark: SparkSession, lake: SourceLake, table: str, run: int) -> None:
-    """The same before a run that reads the changes, or commits to the history, for an order."""
+    """The same, where there are any, before an order reads the changes or writes the history."""
     applied = delta.applied(spark, lake.history(table))
     if applied < run and is_there(spark, lake, table, applied):
         forget(spark, lake, table, applied=applied, run=run)

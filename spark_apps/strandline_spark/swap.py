@@ -60,10 +60,9 @@ def stores(new: Stores, lake: SourceLake, table: str, run: int, note: str) -> No
 
 
 def is_half_done(spark: SparkSession, lake: SourceLake, table: str, run: int) -> bool:
-    """Whether the run has replaced some of the stores, and not the history."""
-    paths = _paths(lake, table)
-    latest = {name: delta.applied(spark, path) for name, path in paths.items()}
-    return latest["changes"] >= run > latest["history"]
+    """Whether the run has replaced the changes, which come first, and not the history."""
+    changed = delta.applied(spark, lake.changes(table))
+    return changed >= run > delta.applied(spark, lake.history(table))
 
 
 def quarantine(spark: SparkSession, path: str, table: str, rows: DataFrame, run: int) -> None:
