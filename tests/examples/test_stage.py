@@ -6,14 +6,26 @@ import sys
 from examples.captures import CAPTURES
 from examples.stage import PROJECT, Stage
 
-ASKED = """\
+PRAGMAS = ("busy_timeout", "synchronous")
+ASKED = f"""\
+import asyncio
 from airflow import settings
+
+def told(connection):
+    for pragma in {PRAGMAS}:
+        print(pragma, connection.exec_driver_sql("PRAGMA " + pragma).scalar())
+
+async def told_by_the_other():
+    async with settings.async_engine.connect() as connection:
+        await connection.run_sync(told)
+
 with settings.engine.connect() as connection:
-    print("busy_timeout", connection.exec_driver_sql("PRAGMA busy_timeout").scalar())
+    told(connection)
+asyncio.run(told_by_the_other())
 """
 
 
-def test_who_finds_the_metadata_database_locked_waits_a_minute(tmp_path):
+def test_who_uses_the_metadata_database_waits_a_minute_for_others_and_never_for_the_disk(tmp_path):
     addresses = {capture.source: "127.0.0.1:9" for capture in CAPTURES}
     asked = subprocess.run(
         [sys.executable, "-c", ASKED],
@@ -24,4 +36,5 @@ def test_who_finds_the_metadata_database_locked_waits_a_minute(tmp_path):
         check=True,
     )
 
-    assert "busy_timeout 60000" in asked.stdout.splitlines()
+    said = [line for line in asked.stdout.splitlines() if line.startswith(PRAGMAS)]
+    assert said == ["busy_timeout 60000", "synchronous 0"] * 2

@@ -257,7 +257,7 @@ class Site:
         return f"{runs}/{self.ask(runs, {'logical_date': None, 'conf': conf})['dag_run_id']}"
 
 
-def printed(process, folder):
+def printed(process):
     """What it says about itself, up to the name of the folder with its logs."""
     said = {}
     for line in process.stdout:
@@ -265,7 +265,7 @@ def printed(process, folder):
         said[name] = value.strip()
         if name == "logs":
             return said
-    raise AssertionError(f"it ended without saying how to log in, but {said}\n{ends(folder)}")
+    raise AssertionError(f"it ended without saying how to log in, but {said}")
 
 
 def ends(folder):
@@ -279,7 +279,7 @@ def test_both_waves_arrive_behind_a_proxy_too_and_a_kill_leaves_nothing(up):
     proxies = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
     with up.start(**proxies) as process:
         try:
-            told = printed(process, up.folder)
+            told = printed(process)
             family = psutil.Process(process.pid).children(recursive=True)
             site = Site(told["address"], told["user"], told["password"])
             until(lambda: site.dags() == DAGS)
@@ -289,6 +289,9 @@ def test_both_waves_arrive_behind_a_proxy_too_and_a_kill_leaves_nothing(up):
             waves = [("example__replay", {"source": source, "wave": 2}) for source in sources]
             assert site.run(waves) == {"success"}
             assert site.run([(f"land__{source}", {}) for source in sources]) == {"success"}
+        except Exception as error:
+            error.add_note(ends(up.folder))
+            raise
         finally:
             process.kill()
 
