@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from strandline import widening
 from strandline.placeholder import spellings
 from strandline.rules import TableRules
-from strandline.types import ColumnType, Kind, Wire
+from strandline.types import ColumnType, Wire
 from strandline_spark import documents, values
 from strandline_spark.changes import metadata, quoted
 from strandline_spark.connectors import Connector
@@ -46,15 +46,13 @@ class Cells:
         )
         return F.lit(None).cast("string") if spelled is None else spelled
 
-    def _doubtful(self) -> dict[str, tuple[Column, ColumnType]]:
-        """Columns of one type that a bare number may come in; texts only without a schema."""
-        found = {}
-        for name, types in self.shape.columns.items():
-            of, *others = set(types.values())
-            plain = of.kind is Kind.TEXT and of.wire is Wire.PLAIN
-            if not others and (self.shape.bare or not plain):
-                found[name] = (self._value(name, F.col("v.after").getField(name)), of)
-        return found
+    def _doubtful(self) -> dict[str, tuple[Column, Mapping[int, ColumnType]]]:
+        """Columns that a bare number may come in; texts only without a schema."""
+        return {
+            name: (self._value(name, F.col("v.after").getField(name)), types)
+            for name, types in self.shape.columns.items()
+            if self.shape.bare or not all(map(values.is_plain_text, types.values()))
+        }
 
     def _value(self, column: str, cell: Column) -> Column:
         """What the column's cell holds, from that cell as it was sent or from its marked text."""

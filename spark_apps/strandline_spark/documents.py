@@ -21,6 +21,7 @@ from strandline_spark.values import STRICT
 
 # What Connect calls a schema begins with its type; a column of that name may be an object, too.
 _PREFIX = '{"schema":{"type":'
+_UNDESCRIBED = '{"schema":null,"payload":'
 # Inside a schema a quote is always escaped, so these letters can only be the field itself.
 _PAYLOAD = ',"payload":'
 _PART = '"payload"'  # behind the first: a column of the row, or a second payload
@@ -54,9 +55,9 @@ class SchemaPair:
 def split(text: Column) -> tuple[Column, Column]:
     """(schema, payload) as JSON text; schema NULL where none is embedded.
 
-    The usual layout is cut; any other (white space, payload first) is parsed. There is no payload
-    where that is no JSON, and where a part stands twice; where a third part follows it, it is none
-    that `legible` takes.
+    The usual layouts are cut, as Spark's parser loses digits; any other (white space, payload first)
+    is parsed. There is no payload where that is no JSON, and where a part stands twice; where a
+    third part follows it, it is none that `legible` takes.
     """
     begins = text.startswith(_PREFIX)
     at = F.when(begins, F.instr(text, _PAYLOAD))  # a search through all of a text that has none
@@ -74,6 +75,9 @@ def split(text: Column) -> tuple[Column, Column]:
     schema = schema.when(other & wrapped, F.get_json_object(text, "$.schema"))
     # A JSON null at $.payload reads as SQL NULL: it is the payload of a tombstone.
     parsed = F.coalesce(F.get_json_object(text, "$.payload"), F.lit("null"))
+    undescribed = text.startswith(_UNDESCRIBED) & text.endswith("}")
+    behind = text.substr(F.lit(len(_UNDESCRIBED) + 1), F.length(text) - len(_UNDESCRIBED) - 1)
+    parsed = F.when(undescribed, behind).otherwise(parsed)
     payload = F.when(usual & cut.contains(_PART), F.when(once, cut)).when(usual, cut)
     inside = F.when(~wrapped, text).when(once, parsed)
     return schema, payload.when(other, F.when(alone, inside)).otherwise(text)

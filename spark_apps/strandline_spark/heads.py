@@ -263,9 +263,11 @@ def _others(keys: DataFrame, *, again: bool, live: bool = False) -> DataFrame:
 
 def _with_fenced(found: DataFrame, standing: Standing, fences: DataFrame) -> DataFrame:
     """Adds the keys that a new truncate closes: live ones; re-derived, where it comes late."""
-    cuts = F.broadcast(fences.select(F.col("_seq").alias("_cut")))
-    # A read at the place of a truncate is stale: it saw what the truncate then took away.
-    stale = (F.col("_op") == Op.READ.value) & (major(F.col("_seq_from")) == major(F.col("_cut")))
+    cuts = F.broadcast(fences.select(F.col("_seq").alias("_cut"), "_sweep"))
+    # A read at the place of a truncate is stale: it saw what the truncate then took away. At that
+    # of a sweep stand the reads of its own snapshot.
+    here = major(F.col("_seq_from")) == major(F.col("_cut"))
+    stale = (F.col("_op") == Op.READ.value) & here & ~F.col("_sweep")
     late = (
         standing.history.join(
             cuts,

@@ -41,7 +41,7 @@ def shown(
     schemas = records.agg(
         *(F.schema_of_variant_agg(of).alias(f"_{n}") for n, of in enumerate(variants))
     ).first()
-    found = [{n: of for n, of in _columns(schema) if n in names} for schema in schemas]
+    found = [dict(_columns(schema, names)) for schema in schemas]
     return _with_fractions(records, texts, found)
 
 
@@ -78,10 +78,10 @@ def _cell(document: Column, name: str) -> Column:
     return F.from_json(document, f"{quoted(name)} STRING").getField(name)
 
 
-def _columns(schema: str | None) -> Iterator[tuple[str, ColumnType]]:
+def _columns(schema: str | None, names: Collection[str]) -> Iterator[tuple[str, ColumnType]]:
     parsed = None if schema is None else DataType.fromDDL(schema.replace("OBJECT<", "STRUCT<"))
     for field in parsed.fields if isinstance(parsed, StructType) else ():
-        of = _type(field.name, _unwrapped(field.dataType))
+        of = _type(field.name, _unwrapped(field.dataType)) if field.name in names else None
         if of is not None:
             yield field.name, of
 

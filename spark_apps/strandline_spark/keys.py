@@ -1,6 +1,5 @@
 """Keys in columns: their cells, and the canonical text under which a row is known."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -49,7 +48,7 @@ class Keys:
         `read` is what `read` made of the payload.
         """
         cells = self._plain(documents.legible(read))
-        lossy = values.may_lose(payload, (of for _, _, of in self._typed()))
+        lossy = values.may_lose(payload, self._told_by_digits())
         if not self.names or lossy is None:
             return cells
         # What is marked may be legible where the document is not.
@@ -66,24 +65,21 @@ class Keys:
 
     def _as_sent(self, marked: Column) -> Column:
         """The cells of a marked key, digit by digit; those of bytes keep their marks."""
-        bytes_of = defaultdict(list)
-        for number, name, of in self._typed():
-            if of is not None and values.is_bytes(of):
-                bytes_of[name].append(number)
-        cells = {name: marked.getField(name) for name in self.names}
-        spelt = (
-            F.when(F.col("schema_id").isin(*bytes_of[name]), cell)
-            .otherwise(values.unmarked(cell))
-            .alias(name)
-            for name, cell in cells.items()
-        )
-        return F.struct(*spelt)
+        typed = self.shape.keys.items()
+        return _struct({
+            name: values.as_sent(
+                marked.getField(name), {n: types[name] for n, types in typed if name in types}
+            )
+            for name in self.names
+        })  # fmt: skip
 
-    def _typed(self) -> Iterator[tuple[int, str, ColumnType | None]]:
-        """Each schema's key columns: its number, their name and type."""
+    def _told_by_digits(self) -> Iterator[ColumnType | None]:
+        """The types of key columns, but for texts that a schema warrants to be strings."""
         for number, types in self.shape.keys.items():
-            for name, of in types.items():
-                yield number, name, of
+            warranted = number in self.shape.described_keys
+            for of in types.values():
+                if not (warranted and of is not None and values.is_plain_text(of)):
+                    yield of
 
     def other(self, read: Column, payload: Column) -> Column:
         """The cells of the key that a header names, in the table that a router gave the record."""
@@ -116,12 +112,12 @@ class Keys:
         return {_named(image): self._row_cells(image, flat=flat) for image in _IMAGES}
 
     def _row_cells(self, image: str, *, flat: bool) -> Column:
-        columns = {n: set(self.shape.columns[n].values()) for n in self._row_names}
+        columns = {name: self.shape.columns[name] for name in self._row_names}
         cells = {name: self._value(F.col(f"v.{image}").getField(name)) for name in columns}
         lossy = {
-            name: (cells[name], *of)
-            for name, of in columns.items()
-            if len(of) == 1 and all(map(values.is_lossy, of))
+            name: (cells[name], types)
+            for name, types in columns.items()
+            if any(map(values.is_lossy, types.values()))
         }
         exact = values.respelled(
             F.col("value_payload"),

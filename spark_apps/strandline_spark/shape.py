@@ -56,7 +56,8 @@ class Shape:
     `targets` are the types that the columns are stored in, `defaults` what each schema says that a
     column has where it is not given a value, as cells are spelt. `untyped` are fields of images
     that say nothing of their type, being null in each, and are no columns. `described` are the
-    schemas of values, `wrapped` by column those of them that put a document around each value.
+    schemas of values, `wrapped` by column those of them that put a document around each value,
+    `described_keys` the schemas of keys.
     """
 
     columns: Mapping[str, Mapping[int, ColumnType]]
@@ -66,6 +67,7 @@ class Shape:
     untyped: Sequence[str]
     bare: bool  # some records have no schema, so nothing warrants the form of their cells
     described: frozenset[int] = frozenset()
+    described_keys: frozenset[int] = frozenset()
     wrapped: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
     @property
@@ -135,6 +137,7 @@ def shape(
         untyped,
         any(pair.value is None for pair in bare.values()),
         described,
+        frozenset(number for number, pair in schemas.items() if pair.key),
         _wrapped(schemas, connector),
     )
 

@@ -8,7 +8,7 @@ no room for, and if not it is no value at all. Nothing is rounded or cut.
 as JSON numbers and nested documents, `respelled` reads the cell once more, digit by digit.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from pyspark.sql import Column
@@ -38,11 +38,12 @@ _ISO = {
 _TEMPORAL = (Kind.DATE, Kind.LOCAL, Kind.INSTANT)
 _UNSIGNED = (-(1 << 63), (1 << 64) - 1)
 
-# Stands before a bare number, true or false in a document that `marked` made: no string begins so.
+# Stands before a bare number, true or false in a document that `marked` made.
 _MARK = "\x01"
 # Group 1 is what stands before the next of them, group 2.
 _BARE = rf'\G((?:[^"0-9tf-]++|{spelling.STRING})*+)(-?[0-9][0-9.eE+-]*+|true|false)'
 _MARKED = r'"\\u0001(-?[0-9][0-9.eE+-]*+|true|false)"'
+_MARKED_SCALAR = r"\A\x01(?:-?[0-9][0-9.eE+-]*+|true|false)\z"
 _LOOKS_BARE = r"-?[0-9][0-9.eE+-]*|true|false|\"-?Infinity\""
 _FRACTION = r"[0-9][.eE]|Infinity"
 # Where a bare number may stand, or true or false; of texts alone hardly ever any.
@@ -138,22 +139,22 @@ def _text(value: Column, of: ColumnType) -> Column:
 def respelled(
     payload: Column,
     image: str | None,
-    cells: Mapping[str, tuple[Column, ColumnType]],
+    cells: Mapping[str, tuple[Column, Mapping[int, ColumnType]]],
     value: Callable[[str, Column], Column],
 ) -> Column | None:
     """Those cells once more, spelled as they were sent: a struct of texts for `prepare`.
 
     `image` is the field of the payload that holds the cells, None where they stand at its top;
-    `cells` are the texts that `from_json` gave, with their types, and `value` takes that of a
-    column out of the document that may be wrapped around it: before the marks go, which are what
-    keeps digits. A field is NULL where nothing could have been lost, and so is the struct where no
-    field is wanted; None where no type could lose anything. Text columns are worth their while only
-    where no schema warrants that their cells are strings.
+    `cells` are the texts that `from_json` gave, with their types by `schema_id`, and `value` takes
+    that of a column out of the document that may be wrapped around it: before the marks go, which
+    are what keeps digits. A field is NULL where nothing could have been lost, and so is the struct
+    where no field is wanted; None where no type could lose anything. Text columns are worth their
+    while only where no schema warrants that their cells are strings.
     """
     wanted = {
-        name: (F.coalesce(doubt, F.lit(False)), of)
-        for name, (cell, of) in cells.items()
-        if (doubt := _doubtful(cell, of)) is not None
+        name: (F.coalesce(any_of(doubts), F.lit(False)), types)
+        for name, (cell, types) in cells.items()
+        if (doubts := list(_doubts(cell, types.values())))
     }
     if not wanted:
         return None
@@ -164,8 +165,8 @@ def respelled(
         found if image is None else found[image],
         lambda row: F.struct(
             *(
-                F.when(doubt, _spelled(value(name, row.getField(name)), of)).alias(name)
-                for name, (doubt, of) in wanted.items()
+                F.when(doubt, as_sent(value(name, row.getField(name)), types)).alias(name)
+                for name, (doubt, types) in wanted.items()
             )
         ),
     )
@@ -200,6 +201,11 @@ def may_lose(document: Column, types: Iterable[ColumnType | None]) -> Column | N
     return None
 
 
+def is_plain_text(of: ColumnType) -> bool:
+    """Whether a schema that names the type warrants that its cells are strings."""
+    return of.kind is Kind.TEXT and of.wire is Wire.PLAIN
+
+
 def is_lossy(of: ColumnType) -> bool:
     """Whether `from_json` may change a cell of that type, or hide that it is no string."""
     if of.wire in {Wire.JSON, Wire.JSON_TEXT} or is_bytes(of):
@@ -209,8 +215,29 @@ def is_lossy(of: ColumnType) -> bool:
 
 def unmarked(cell: Column) -> Column:
     """A cell of a marked document as it was sent."""
-    scalar = F.when(cell.startswith(_MARK), F.substring(cell, 2, 2**31 - 1))
+    is_scalar = cell.startswith(_MARK) & cell.rlike(_MARKED_SCALAR)
+    scalar = F.when(is_scalar, F.substring(cell, 2, 2**31 - 1))
     return scalar.otherwise(F.regexp_replace(cell, _MARKED, "$1"))
+
+
+def as_sent(cell: Column, types: Mapping[int, ColumnType | None]) -> Column:
+    """A cell of a marked document as the decoder of its type takes it: those of bytes want marks.
+
+    `types` are the column's by `schema_id`.
+    """
+    marks = sorted(number for number, of in types.items() if of is not None and is_bytes(of))
+    if not marks:
+        return unmarked(cell)
+    if len(marks) == len(types):
+        return cell
+    return F.when(F.col("schema_id").isin(*marks), cell).otherwise(unmarked(cell))
+
+
+def _doubts(cell: Column, types: Iterable[ColumnType]) -> Iterator[Column]:
+    for of in dict.fromkeys(types):
+        doubt = _doubtful(cell, of)
+        if doubt is not None:
+            yield doubt
 
 
 def _doubtful(cell: Column, of: ColumnType) -> Column | None:
@@ -224,11 +251,6 @@ def _doubtful(cell: Column, of: ColumnType) -> Column | None:
         begins = (cell < ":") | cell.startswith("[") | cell.startswith("{")
         return begins & cell.rlike(_LOOKS_LIKE_A_DOUBLE)
     return None
-
-
-def _spelled(cell: Column, of: ColumnType) -> Column:
-    """A cell of a marked document as it was sent; the decoders of base64 look at the mark."""
-    return cell if is_bytes(of) else unmarked(cell)
 
 
 def _matches(pattern: str, cell: Column) -> Column:

@@ -52,7 +52,7 @@ def outcomes_of(spark, documents, types):
     ).orderBy("number")
     fields = ", ".join(f"{name}: STRING" for name in types)
     parsed = records.withColumn("v", F.from_json("payload", f"after STRUCT<{fields}>"))
-    cells = {name: (F.col(f"v.after.{name}"), of) for name, of in types.items()}
+    cells = {name: (F.col(f"v.after.{name}"), {0: of}) for name, of in types.items()}
     spelled = values.respelled(F.col("payload"), "after", cells, lambda _, cell: cell)
     sent = parsed.withColumn("exact", F.lit(None) if spelled is None else spelled)
     exact = set() if spelled is None else set(sent.schema["exact"].dataType.names)

@@ -10,9 +10,10 @@ from strandline_spark.connectors.connector import Connector, hexadecimal, known,
 from strandline_spark.connectors.postgresql import PostgreSQL
 
 _LSN = r"^([0-9]+):([0-9]+):[^:]*:[^:]*:[^:]*$"
-# As Spark prints documents that it was asked for as texts: without white space.
-_CELL = r'\A\{"(?:value|set)":'
-_SCALAR = rf'\A\{{"value":(?:{STRING}|[^"\[{{,}}]++)(?:,"set":(?:true|false))?\}}\z'  # soon told
+# As Spark prints documents that it was asked for as texts: without white space. A text that looks
+# like a document may have some.
+_CELL = rf'\A\{{"(?:value|set)":(?:[^"\s]++|{STRING})*+\z'
+_SCALAR = rf'\A\{{"value":(?:{STRING}|[^"\[{{,}}\s]++)(?:,"set":(?:true|false))?\}}\z'  # soon told
 _LOGICAL_BITS = 12
 
 
