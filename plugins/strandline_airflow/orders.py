@@ -1,7 +1,7 @@
 """Orders: what somebody wants done to a source besides its compaction.
 
 An order becomes a manifest in the log of all runs. So it waits until an open run is finished, is
-finished by whichever DAG finds it open, and is published like any run.
+finished by the next compaction where its own task does not do it, and is published like any run.
 """
 
 import logging

@@ -55,7 +55,7 @@ class SchemaPair:
 def split(text: Column) -> tuple[Column, Column]:
     """(schema, payload) as JSON text; schema NULL where none is embedded.
 
-    The usual layouts are cut, as Spark's parser loses digits; any other (white space, payload first)
+    Usual layouts are cut, as Spark's parser loses digits; any other (white space, payload first)
     is parsed. There is no payload where that is no JSON, and where a part stands twice; where a
     third part follows it, it is none that `legible` takes.
     """
