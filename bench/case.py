@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 from bench import envelope, landed, reference
 from bench.columns import COLUMNS, KEY
 from bench.stream import Batch, Shape, stream
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest, OffsetRange, TableCut
-from strandline.rules import TableRules
+from strandline.changes.rules import TableRules
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, OffsetRange, TableCut
 
 SOURCE = "bench"
 PLACE = (KEY, "valid_from")  # names a version

@@ -67,8 +67,8 @@ def _landing(broker: str, topic: str, ends: Sequence[int]) -> Callable[[Path], i
     from strandline_airflow.kafka import KafkaSegments  # noqa: PLC0415 - Airflow has a home now
     from strandline_airflow.landing import LandingZone  # noqa: PLC0415 - likewise
 
-    from strandline.lake import SourceLake  # noqa: PLC0415 - likewise
-    from strandline.segment import Segment  # noqa: PLC0415 - likewise
+    from strandline.runs.lake import SourceLake  # noqa: PLC0415 - likewise
+    from strandline.runs.segment import Segment  # noqa: PLC0415 - likewise
 
     def read(folder: Path) -> int:
         folder.mkdir()

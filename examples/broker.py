@@ -9,7 +9,7 @@ from typing import Self
 from confluent_kafka import Producer
 
 from examples.replay import send
-from strandline.record import Record
+from strandline.changes.record import Record
 
 
 class Broker(ABC):

@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from strandline import capture
-from strandline.record import Record
+from strandline.changes.record import Record
+from strandline.formats import capture
 
 WAVES = (1, 2)
 _HERE = Path(__file__).parent

@@ -30,8 +30,8 @@ from examples.snippets import SNIPPETS, snippet
 from examples.stage import PROJECT, Stage, brokers
 from examples.tally import tally
 from examples.truth import compare
-from strandline.receipt import Receipt
-from strandline.timeline import related, timeline
+from strandline.runs.receipt import Receipt
+from strandline.timelines.timeline import related, timeline
 
 STATE = PROJECT / ".strandline" / "demo"
 _SPARK_TASK = "compact"

@@ -9,10 +9,10 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 from examples.tally import TableTally
-from strandline import rendering
-from strandline.lake import SourceLake
-from strandline.receipt import Receipt
-from strandline.version import INTERNAL_COLUMNS
+from strandline.cells import rendering
+from strandline.changes.version import INTERNAL_COLUMNS
+from strandline.runs.lake import SourceLake
+from strandline.runs.receipt import Receipt
 
 _INTERNAL = frozenset(name for name, _ in INTERNAL_COLUMNS)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from confluent_kafka import KafkaError, Message, Producer
 
-from strandline.record import Record
+from strandline.changes.record import Record
 
 _PATIENCE = 30  # seconds for everything to be stored
 

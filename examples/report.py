@@ -9,8 +9,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from examples.tally import TableTally
 from examples.truth import Agreement
 from strandline.interpreter import total
-from strandline.picture import draw
-from strandline.timeline import Opened, Timeline
+from strandline.timelines.picture import draw
+from strandline.timelines.timeline import Opened, Timeline
 
 _TEMPLATE = "report.html.j2"
 _HERE = Path(__file__).parent

@@ -12,8 +12,8 @@ from pathlib import Path
 from examples import jvm
 from examples.captures import CAPTURES, Capture
 from examples.embedded_kafka import EmbeddedKafka
-from strandline.lake import SourceLake
-from strandline.source import LAKE_VARIABLE
+from strandline.runs.lake import SourceLake
+from strandline.sources.source import LAKE_VARIABLE
 
 PROJECT = Path(__file__).resolve().parents[1]
 SPARK_CONNECTION = "AIRFLOW_CONN_SPARK_DEFAULT"

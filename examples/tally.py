@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from strandline.receipt import Counts, Receipt, TableReceipt
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
 
 # These count what one run did; the other counts are the table's totals after it.
 _PER_RUN = (

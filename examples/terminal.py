@@ -11,9 +11,9 @@ from rich.text import Text
 
 from examples.tally import TableTally
 from strandline.interpreter import total
-from strandline.picture import news_of
-from strandline.receipt import Counts
-from strandline.timeline import Bar, Opened, Timeline
+from strandline.runs.receipt import Counts
+from strandline.timelines.picture import news_of
+from strandline.timelines.timeline import Bar, Opened, Timeline
 
 _STYLES = {
     Opened.SNAPSHOT: "bright_black",

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from strandline_spark.files import read_text
 from strandline_spark.work import work_off
 
-from strandline.manifest import Manifest
+from strandline.runs.manifest import Manifest
 
 
 def main() -> int:

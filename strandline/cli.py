@@ -11,14 +11,18 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
-from strandline import __version__, advice, capture, drawing, engine, explanation, rendering, source
-from strandline.change import Quarantined
+from strandline import __version__, advice, engine
+from strandline.cells import rendering
+from strandline.changes.change import Quarantined
+from strandline.changes.record import Record
 from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError, StrandlineError
-from strandline.printable import clipped, printable
-from strandline.receipt import Counts
-from strandline.record import Record
-from strandline.source import Source
+from strandline.formats import capture
+from strandline.runs.receipt import Counts
+from strandline.sources import source
+from strandline.sources.source import Source
+from strandline.timelines import drawing, explanation
+from strandline.timelines.printable import clipped, printable
 
 USAGE = 2
 INTERRUPTED = 130  # as shells say of what SIGINT ended

@@ -10,13 +10,13 @@ from datetime import UTC, datetime, timedelta
 from importlib.metadata import entry_points
 from typing import Protocol
 
-from strandline.change import Quarantined
+from strandline.changes.change import Quarantined
+from strandline.changes.record import Record
 from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError
 from strandline.interpreter import Rules, interpret, no_rules
-from strandline.receipt import Counts
-from strandline.record import Record
-from strandline.source import Source
+from strandline.runs.receipt import Counts
+from strandline.sources.source import Source
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -10,7 +10,7 @@ from hypothesis import settings
 from strandline_spark.compaction import SETTINGS
 from strandline_spark.session import local
 
-from strandline import jvm
+from strandline.runs import jvm
 
 # Examples take as long as they take on a machine that does other things as well.
 settings.register_profile("strandline", deadline=None)

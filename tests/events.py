@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass, field
 
-from strandline.record import Coordinates, Record
+from strandline.changes.record import Coordinates, Record
 
 TOPIC = "shop.public.item"
 EPOCH_MS = 1_790_000_000_000  # 2026-09-21, the Kafka time of every record less its offset

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from fastapi.testclient import TestClient
 
-from strandline.version import TimeQuality, Version
+from strandline.changes.version import TimeQuality, Version
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ORDERS = "shop.orders"

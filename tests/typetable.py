@@ -13,7 +13,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
-from strandline.types import ColumnType, from_connect
+from strandline.cells.types import ColumnType, from_connect
 
 CONNECT = "org.apache.kafka.connect.data."
 TIME = "io.debezium.time."

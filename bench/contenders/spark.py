@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-from strandline.spark import DELTA_PACKAGE
+from strandline.runs.spark import DELTA_PACKAGE
 
 # What any job needs to read and write Delta here, and nothing that makes it faster or slower.
 PLAIN = {

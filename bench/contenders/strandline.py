@@ -15,9 +15,9 @@ from bench.columns import COLUMNS
 from bench.contenders import spark
 from bench.contenders.contender import Contender
 from bench.copying import copied
-from strandline import jvm
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest
+from strandline.runs import jvm
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest
 
 _META = ("valid_from", "valid_to", "is_current", "closed_by")
 _NAMES = {column.name: column.name for column in COLUMNS} | {name: f"_{name}" for name in _META}

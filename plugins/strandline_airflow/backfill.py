@@ -15,14 +15,14 @@ from typing import Any
 from airflow.sdk import DAG, Param, task
 from airflow.sdk.exceptions import AirflowSkipException
 
-from strandline import backfill
-from strandline.backfill import Wanted
+from strandline.changes.rules import since as milliseconds
 from strandline.errors import SpecError, Transient
-from strandline.lake import SourceLake
-from strandline.nearness import nearest
-from strandline.rules import since as milliseconds
-from strandline.segment import Landed, Segment
-from strandline.source import Source
+from strandline.runs import backfill
+from strandline.runs.backfill import Wanted
+from strandline.runs.lake import SourceLake
+from strandline.runs.segment import Landed, Segment
+from strandline.sources.nearness import nearest
+from strandline.sources.source import Source
 from strandline_airflow import orders, steps
 from strandline_airflow.pipeline import pipeline
 

@@ -14,18 +14,19 @@ from functools import lru_cache
 from math import inf
 from typing import Any
 
-from strandline import notification, scope
-from strandline.change import Control
+from strandline.changes import scope
+from strandline.changes.change import Control
+from strandline.changes.record import Coordinates, Record
 from strandline.connectors import CONNECTORS
 from strandline.errors import StrandlineError
+from strandline.formats import notification
+from strandline.formats.notification import Snapshot
 from strandline.interpreter.decode import Decoder
-from strandline.lake import SourceLake
-from strandline.manifest import Work
-from strandline.notification import Snapshot
-from strandline.record import Coordinates, Record
-from strandline.segment import Gap, Landed, Watermarks
-from strandline.source import Source
-from strandline.standing import Loss, Run, SourceStanding, TableStanding
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Work
+from strandline.runs.segment import Gap, Landed, Watermarks
+from strandline.runs.standing import Loss, Run, SourceStanding, TableStanding
+from strandline.sources.source import Source
 from strandline_airflow import tables
 from strandline_airflow.kafka import KafkaSegments
 from strandline_airflow.landing import LandingZone

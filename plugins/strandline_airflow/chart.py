@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from strandline.standing import Run
+from strandline.runs.standing import Run
 from strandline_airflow.publications import Published
 
 DAY = timedelta(hours=24)

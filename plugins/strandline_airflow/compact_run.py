@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from strandline import cut
 from strandline.errors import Terminal, Transient
-from strandline.lake import SourceLake
-from strandline.manifest import Work
-from strandline.receipt import TableReceipt
-from strandline.source import Source
+from strandline.runs import cut
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Work
+from strandline.runs.receipt import TableReceipt
+from strandline.sources.source import Source
 from strandline_airflow import orders
 from strandline_airflow.landing import LandingZone
 from strandline_airflow.manifests import Manifests

@@ -26,10 +26,10 @@ from airflow.sdk import (
 from airflow.sdk.exceptions import AirflowException, AirflowSkipException
 from croniter import CroniterBadDateError, croniter
 
-from strandline import source as source_file
 from strandline.errors import SpecError, Terminal
-from strandline.source import Source
-from strandline.standing import Ended
+from strandline.runs.standing import Ended
+from strandline.sources import source as source_file
+from strandline.sources.source import Source
 from strandline_airflow import (
     assets,
     backfill,

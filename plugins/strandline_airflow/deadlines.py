@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 from airflow.sdk import AsyncCallback, DagRunState, DeadlineAlert, DeadlineReference
 from airflow.sdk.definitions.deadline import BaseDeadlineReference, deadline_reference
 
-from strandline import duration
 from strandline.errors import Transient
-from strandline.source import Source
+from strandline.sources import duration
+from strandline.sources.source import Source
 
 _ENDED = frozenset({DagRunState.SUCCESS, DagRunState.FAILED})
 
@@ -58,7 +58,7 @@ async def missed(source: str, dag_id: str, context: Mapping[str, Any]) -> None:
     that runs fail is told once, by the watch. Raises `Transient` where not everybody could be told.
     Airflow logs it and does not try again.
     """
-    from strandline import source as source_file  # noqa: PLC0415 - not while DAGs are parsed
+    from strandline.sources import source as source_file  # noqa: PLC0415 - not while DAGs are parsed
     from strandline_airflow import notifiers  # noqa: PLC0415
 
     if context["dag_run"]["state"] in _ENDED:

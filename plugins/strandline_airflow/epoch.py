@@ -9,10 +9,10 @@ from typing import Any
 from airflow.sdk import DAG, task
 from airflow.sdk.exceptions import AirflowSkipException
 
+from strandline.changes.rules import since as milliseconds
 from strandline.errors import SpecError
-from strandline.lake import SourceLake
-from strandline.rules import since as milliseconds
-from strandline.source import Source
+from strandline.runs.lake import SourceLake
+from strandline.sources.source import Source
 from strandline_airflow import orders
 from strandline_airflow.pipeline import pipeline
 

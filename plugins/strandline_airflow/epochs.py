@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
+from strandline.changes.rules import Epoch
 from strandline.errors import SpecError
-from strandline.lake import SourceLake
-from strandline.manifest import TableCut
-from strandline.rules import Epoch
-from strandline.source import Source
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import TableCut
+from strandline.sources.source import Source
 from strandline_airflow.ledger import Claim, Ledger
 
 EPOCHS = pa.schema(

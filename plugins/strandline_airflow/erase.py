@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Param
 
-from strandline import lookup
-from strandline.erasure import Erasure, digest
 from strandline.errors import SpecError, Terminal
-from strandline.lake import SourceLake
-from strandline.manifest import TableCut, Work
-from strandline.source import Source
+from strandline.runs.erasure import Erasure, digest
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import TableCut, Work
+from strandline.sources.source import Source
+from strandline.timelines import lookup
 from strandline_airflow import orders
 from strandline_airflow.orders import Order
 from strandline_airflow.pipeline import Form, ordered

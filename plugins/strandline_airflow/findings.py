@@ -11,14 +11,15 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from strandline import lookup, rendering
+from strandline.cells import rendering
+from strandline.changes.version import INTERNAL_COLUMNS
 from strandline.errors import SpecError
-from strandline.lake import SourceLake
-from strandline.nearness import nearest
-from strandline.source import Source
-from strandline.standing import TableStanding
-from strandline.timeline import Timeline, timeline
-from strandline.version import INTERNAL_COLUMNS
+from strandline.runs.lake import SourceLake
+from strandline.runs.standing import TableStanding
+from strandline.sources.nearness import nearest
+from strandline.sources.source import Source
+from strandline.timelines import lookup
+from strandline.timelines.timeline import Timeline, timeline
 from strandline_airflow import tables
 
 SHOWN_VERSIONS = 300

@@ -27,7 +27,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription
 
 from strandline.errors import Terminal, Transient
-from strandline.segment import Segment, Watermarks
+from strandline.runs.segment import Segment, Watermarks
 
 ANSWER_SECONDS = 10.0  # for one request, and so for an unreachable broker
 PATIENCE_SECONDS = 30.0  # without one record or end of partition while a segment is read

@@ -8,10 +8,10 @@ from typing import Any
 
 from airflow.configuration import conf
 
-from strandline.lake import SourceLake
-from strandline.segment import Limits, Segment, Truncation, is_again, newcomers
-from strandline.segment import plan as plan_segments
-from strandline.source import Source
+from strandline.runs.lake import SourceLake
+from strandline.runs.segment import Limits, Segment, Truncation, is_again, newcomers
+from strandline.runs.segment import plan as plan_segments
+from strandline.sources.source import Source
 from strandline_airflow.kafka import KafkaSegments
 from strandline_airflow.landing import LandingZone
 

@@ -17,8 +17,8 @@ from confluent_kafka import Message
 from deltalake import DeltaTable
 
 from strandline.errors import Terminal
-from strandline.lake import SourceLake
-from strandline.segment import Gap, Landed, Segment, incarnation
+from strandline.runs.lake import SourceLake
+from strandline.runs.segment import Gap, Landed, Segment, incarnation
 from strandline_airflow.kafka import KafkaSegments
 from strandline_airflow.ledger import Claim, Ledger, Superseded
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from airflow.sdk import DAG, Param
 
-from strandline import duration
-from strandline.manifest import TableCut, Work
-from strandline.retention import Retention
-from strandline.source import Source
-from strandline.upkeep import Upkeep
+from strandline.runs.manifest import TableCut, Work
+from strandline.runs.upkeep import Upkeep
+from strandline.sources import duration
+from strandline.sources.retention import Retention
+from strandline.sources.source import Source
 from strandline_airflow import orders
 from strandline_airflow.orders import Order
 from strandline_airflow.pipeline import Form, cron, ordered
@@ -45,7 +45,7 @@ _PARAMS = {
 
 def order(source: Source, params: dict[str, Any], run_after: datetime) -> Order:
     """What the form asks for, with every moment pinned to the run's own time."""
-    from strandline.lake import SourceLake
+    from strandline.runs.lake import SourceLake
     from strandline_airflow.publications import Publications
 
     last = Publications(SourceLake(source.lake, source.name)).last()

@@ -10,11 +10,11 @@ from dataclasses import replace
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from strandline.cut import Pin, next_manifest
 from strandline.errors import Terminal, Transient
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest
-from strandline.source import Source
+from strandline.runs.cut import Pin, next_manifest
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest
+from strandline.sources.source import Source
 from strandline_airflow.epochs import Epochs
 from strandline_airflow.landing import LandingZone
 from strandline_airflow.ledger import Claim, Ledger

@@ -27,10 +27,10 @@ from airflow.sdk import BaseHook, BaseNotifier, Connection
 from airflow.sdk.exceptions import AirflowNotFoundException
 from airflow.sdk.module_loading import import_string
 
-from strandline import source as source_file
 from strandline.errors import SpecError, StrandlineError, Terminal, Transient
-from strandline.section import Section
-from strandline.source import NotifierSpec, Source
+from strandline.sources import source as source_file
+from strandline.sources.section import Section
+from strandline.sources.source import NotifierSpec, Source
 
 log = logging.getLogger(__name__)
 

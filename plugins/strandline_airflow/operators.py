@@ -16,9 +16,9 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import BaseHook, Connection, Context
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 
-from strandline import jvm, spark
 from strandline.errors import Terminal, Transient
-from strandline.source import Source
+from strandline.runs import jvm, spark
+from strandline.sources.source import Source
 
 HOME_VARIABLE = "STRANDLINE_HOME"
 SUBMIT_VARIABLE = "STRANDLINE_SPARK_SUBMIT"  # as bin/spark-submit knows it

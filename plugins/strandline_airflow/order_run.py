@@ -3,8 +3,8 @@
 import logging
 from datetime import UTC, datetime
 
-from strandline.lake import SourceLake
-from strandline.source import Source
+from strandline.runs.lake import SourceLake
+from strandline.sources.source import Source
 from strandline_airflow import orders
 from strandline_airflow.manifests import Manifests
 from strandline_airflow.orders import Order

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Param, get_current_context
 
 from strandline.errors import SpecError, Terminal
-from strandline.manifest import OffsetRange, TableCut, Work
-from strandline.nearness import nearest
-from strandline.source import Source
+from strandline.runs.manifest import OffsetRange, TableCut, Work
+from strandline.sources.nearness import nearest
+from strandline.sources.source import Source
 
 if TYPE_CHECKING:
     from strandline_airflow.publications import Published

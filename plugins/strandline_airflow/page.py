@@ -27,14 +27,15 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sqlalchemy import select
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
-from strandline import duration, picture
-from strandline import source as source_file
 from strandline.errors import SpecError, StrandlineError, Transient
-from strandline.lake import SourceLake
-from strandline.reconciliation import TOPIC
-from strandline.source import Source
-from strandline.standing import SourceStanding, TableStanding
-from strandline.timeline import Opened
+from strandline.runs.lake import SourceLake
+from strandline.runs.reconciliation import TOPIC
+from strandline.runs.standing import SourceStanding, TableStanding
+from strandline.sources import duration
+from strandline.sources import source as source_file
+from strandline.sources.source import Source
+from strandline.timelines import picture
+from strandline.timelines.timeline import Opened
 from strandline_airflow import catalogue, chart, findings, trigger, watching
 from strandline_airflow.dag import WATCH, folder_of_sources
 from strandline_airflow.permission import permitted

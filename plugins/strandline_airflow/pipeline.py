@@ -24,9 +24,9 @@ from airflow.sdk import (
 from airflow.sdk.exceptions import AirflowSkipException
 
 from strandline.errors import Terminal
-from strandline.manifest import Work
-from strandline.receipt import Counts, TableReceipt
-from strandline.source import Source
+from strandline.runs.manifest import Work
+from strandline.runs.receipt import Counts, TableReceipt
+from strandline.sources.source import Source
 from strandline_airflow import assets, deadlines, orders
 from strandline_airflow.operators import StrandlineSparkOperator
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from airflow.models.pool import Pool
 
-from strandline.source import Source
+from strandline.sources.source import Source
 from strandline_airflow.dag import folder_of_sources, load
 from strandline_airflow.pipeline import pool_name
 

@@ -16,10 +16,10 @@ from typing import Any
 import pyarrow as pa
 
 from strandline.errors import Transient
-from strandline.lake import SourceLake
-from strandline.manifest import PUBLICATION, Manifest, OffsetRange, Work
-from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline.segment import Landed
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import PUBLICATION, Manifest, OffsetRange, Work
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
+from strandline.runs.segment import Landed
 from strandline_airflow.ledger import Claim, Ledger
 from strandline_airflow.tables import rows
 

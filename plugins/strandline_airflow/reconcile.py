@@ -12,10 +12,10 @@ from typing import Any
 from airflow.sdk import DAG, Param
 
 from strandline.errors import SpecError
-from strandline.lake import SourceLake
-from strandline.manifest import TableCut, Work
-from strandline.reconciliation import FORMATS, Reconciliation
-from strandline.source import Source
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import TableCut, Work
+from strandline.runs.reconciliation import FORMATS, Reconciliation
+from strandline.sources.source import Source
 from strandline_airflow import orders
 from strandline_airflow.orders import Order
 from strandline_airflow.pipeline import Form, ordered

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import DAG, Param
 
 from strandline.errors import SpecError
-from strandline.lake import SourceLake
-from strandline.manifest import TableCut, Work
-from strandline.rebuild import Rebuild
-from strandline.source import Source
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import TableCut, Work
+from strandline.runs.rebuild import Rebuild
+from strandline.sources.source import Source
 from strandline_airflow import orders
 from strandline_airflow.orders import Order
 from strandline_airflow.pipeline import Form, ordered

@@ -5,9 +5,9 @@ manifest in the log stays the one that counts.
 """
 
 from strandline.errors import Terminal
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest
-from strandline.receipt import Receipt
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest
+from strandline.runs.receipt import Receipt
 from strandline_airflow.tables import read_text, write_text
 
 

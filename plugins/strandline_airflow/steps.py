@@ -5,9 +5,9 @@ from typing import Any
 
 from airflow.sdk import get_current_context, task
 
-from strandline.cut import is_news
-from strandline.segment import Segment
-from strandline.source import Source
+from strandline.runs.cut import is_news
+from strandline.runs.segment import Segment
+from strandline.sources.source import Source
 from strandline_airflow import assets
 
 

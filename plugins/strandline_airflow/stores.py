@@ -1,16 +1,16 @@
 """Where the keys of a table stand: in its history, and in every other store that is erased from.
 
 Those are the stores of `strandline_spark.erase`, and the moves by which it finds more keys. Keys
-are canonical (see `strandline.key`), and nothing but their columns is read.
+are canonical (see `strandline.changes.key`), and nothing but their columns is read.
 """
 
 import json
 from collections.abc import Iterable
 from typing import Any
 
-from strandline.lake import SourceLake
-from strandline.manifest import Work
-from strandline.values import compact
+from strandline.cells.values import compact
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Work
 from strandline_airflow import tables
 
 _VERSIONS = (

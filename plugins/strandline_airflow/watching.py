@@ -20,10 +20,10 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from strandline.errors import StrandlineError, Terminal, Transient
-from strandline.lake import SourceLake
-from strandline.source import NotifierSpec, Source
-from strandline.standing import Ended, SourceStanding
-from strandline.watch import Alert, Condition, State, look
+from strandline.runs.lake import SourceLake
+from strandline.runs.standing import Ended, SourceStanding
+from strandline.runs.watch import Alert, Condition, State, look
+from strandline.sources.source import NotifierSpec, Source
 from strandline_airflow import catalogue
 from strandline_airflow.ledger import Claim, Ledger, Superseded
 from strandline_airflow.notifiers import (

@@ -12,8 +12,8 @@ from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest, Work
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, Work
 from strandline_spark import delta, landing
 from strandline_spark.shallow import any_of
 

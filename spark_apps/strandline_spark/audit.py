@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from strandline.errors import AuditError
-from strandline.receipt import Counts
+from strandline.runs.receipt import Counts
 from strandline_spark.changes import quoted
 from strandline_spark.checkpoint import kept
 from strandline_spark.windows import of_key, packed

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
-from strandline import connect
-from strandline.rules import TableRules
+from strandline.changes.rules import TableRules
+from strandline.formats import connect
 from strandline_spark import changes, delta, documents, intake, landing, observed, servers, verdict
 from strandline_spark.checkpoint import kept
 from strandline_spark.definitions import Apart

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from strandline import widening
-from strandline.placeholder import spellings
-from strandline.rules import TableRules
-from strandline.types import ColumnType, Wire
+from strandline.cells import widening
+from strandline.cells.placeholder import spellings
+from strandline.cells.types import ColumnType, Wire
+from strandline.changes.rules import TableRules
 from strandline_spark import documents, values
 from strandline_spark.changes import metadata, quoted
 from strandline_spark.connectors import Connector

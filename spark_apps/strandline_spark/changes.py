@@ -15,9 +15,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from strandline import scope as scopes
-from strandline import widening
-from strandline.types import ColumnType, Kind, Wire
+from strandline.cells import widening
+from strandline.cells.types import ColumnType, Kind, Wire
+from strandline.changes import scope as scopes
 from strandline_spark import delta
 
 META = (

@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from strandline.errors import StrandlineError
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest, TableCut
-from strandline.receipt import Counts, Receipt, TableReceipt
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, TableCut
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
 from strandline_spark import abandoned, control, delta, gateway, intake, memory, settings, small
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.intake import Shared
@@ -45,7 +45,7 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
     "spark.sql.ansi.enabled": "true",
-    # A column's type widens as `strandline.widening` says, also from integers to decimals.
+    # A column's type widens as `strandline.cells.widening` says, also from integers to decimals.
     "spark.databricks.delta.typeWidening.allowAutomaticWidening": "always",
     # Inferring filters from wide rows costs planning time and finds nothing here.
     "spark.sql.constraintPropagation.enabled": "false",

@@ -10,16 +10,16 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from strandline import notification, schema_history
-from strandline.change import Control
+from strandline.changes.change import Control
+from strandline.changes.record import Coordinates, Record
+from strandline.changes.rules import TableRules
 from strandline.connectors import Connector
+from strandline.formats import notification, schema_history
+from strandline.formats.notification import Notice, Snapshot
+from strandline.formats.schema_history import SchemaChange, SchemaHistory
 from strandline.interpreter.decode import Decoder
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest
-from strandline.notification import Notice, Snapshot
-from strandline.record import Coordinates, Record
-from strandline.rules import TableRules
-from strandline.schema_history import SchemaChange, SchemaHistory
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest
 from strandline_spark import delta, landing
 
 EVENTS = (

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from strandline.change import ABSENT, Op
-from strandline.position import Phase
-from strandline.reconciliation import TOPIC
-from strandline.version import TimeQuality
+from strandline.changes.change import ABSENT, Op
+from strandline.changes.position import Phase
+from strandline.changes.version import TimeQuality
+from strandline.runs.reconciliation import TOPIC
 from strandline_spark import changes, delta
 from strandline_spark.batch import Batch, Tally
 from strandline_spark.distinct import is_placed, major, next_to

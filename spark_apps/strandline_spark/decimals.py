@@ -8,7 +8,7 @@ from decimal import Decimal
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from strandline.types import ColumnType
+from strandline.cells.types import ColumnType
 from strandline_spark.shallow import once
 
 _HEX_OF_A_LONG = 16

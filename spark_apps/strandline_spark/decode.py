@@ -15,9 +15,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from strandline.change import Op
+from strandline.changes.change import Op
+from strandline.changes.rules import TableRules
 from strandline.interpreter.decode import NEW_KEY, OLD_KEY, RUN_ID
-from strandline.rules import TableRules
 from strandline_spark import documents
 from strandline_spark.cells import Cells
 from strandline_spark.connectors import Connector

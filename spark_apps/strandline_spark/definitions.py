@@ -12,9 +12,9 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from strandline import flattened
-from strandline.rules import TableRules
-from strandline.schema_history import Definition, SchemaHistory
+from strandline.changes.rules import TableRules
+from strandline.formats import flattened
+from strandline.formats.schema_history import Definition, SchemaHistory
 from strandline_spark import documents
 from strandline_spark.changes import quoted
 from strandline_spark.connectors import Connector

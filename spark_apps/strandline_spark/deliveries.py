@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from strandline import notification
-from strandline.notification import Snapshot
+from strandline.formats import notification
+from strandline.formats.notification import Snapshot
 from strandline_spark import changes, delta, fences, in_flight, moves
 from strandline_spark.batch import Batch, Tally
 from strandline_spark.checkpoint import kept

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from strandline import naming
+from strandline.cells import naming
 from strandline.errors import Terminal
 from strandline_spark import settings
 from strandline_spark.files import read_text

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from strandline import lineage
-from strandline.change import IMAGES, Op
+from strandline.changes import lineage
+from strandline.changes.change import IMAGES, Op
 from strandline.connectors import Connector
 from strandline_spark import in_flight, repetition, servers, shift
 from strandline_spark.changes import quoted

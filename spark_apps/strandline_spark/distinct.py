@@ -7,8 +7,8 @@ all newer than anything that was applied for the key.
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from strandline.change import ABSENT, ENDS, Op
-from strandline.position import Phase, fence_seq
+from strandline.changes.change import ABSENT, ENDS, Op
+from strandline.changes.position import Phase, fence_seq
 from strandline_spark.checkpoint import kept
 from strandline_spark.windows import of_key
 

@@ -14,8 +14,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from strandline import connect, flattened
-from strandline.change import Op
+from strandline.changes.change import Op
+from strandline.formats import connect, flattened
 from strandline_spark.shallow import once
 from strandline_spark.values import STRICT
 

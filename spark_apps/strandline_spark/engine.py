@@ -16,19 +16,20 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from strandline import connect, connectors
-from strandline.change import Control, Quarantined
+from strandline import connectors
+from strandline.cells.values import single
+from strandline.changes.change import Control, Quarantined
+from strandline.changes.record import Coordinates, Record
+from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS
 from strandline.engine import Outcome, cut, recorded_at, rules
 from strandline.errors import Terminal, UndecodableError
+from strandline.formats import connect
 from strandline.interpreter import Rules, no_rules, total
 from strandline.interpreter.decode import Decoder
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest, OffsetRange, TableCut
-from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline.record import Coordinates, Record
-from strandline.source import Source
-from strandline.values import single
-from strandline.version import COLUMNS, INTERNAL_COLUMNS
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, OffsetRange, TableCut
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
+from strandline.sources.source import Source
 from strandline_spark import delta, settings
 from strandline_spark.changes import quoted
 from strandline_spark.compaction import SETTINGS, compact

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from strandline import connect, flattened
-from strandline.change import SENT, Op
+from strandline.changes.change import SENT, Op
+from strandline.formats import connect, flattened
 from strandline_spark import documents
 from strandline_spark.changes import quoted
 from strandline_spark.connectors import Connector

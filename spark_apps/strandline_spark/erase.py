@@ -14,11 +14,11 @@ from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from strandline.erasure import Erasure
 from strandline.errors import Terminal
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest, TableCut
-from strandline.receipt import Counts, Receipt, TableReceipt
+from strandline.runs.erasure import Erasure
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, TableCut
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
 from strandline_spark import abandoned, apply, delta, files, noted
 from strandline_spark.checkpoint import kept
 from strandline_spark.compaction import prepare, side_by_side

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from strandline.connectors import Connector
-from strandline.notification import Snapshot
+from strandline.formats.notification import Snapshot
 from strandline_spark import servers
 from strandline_spark.changes import META
 from strandline_spark.distinct import before_phase, directly_after, major, next_to

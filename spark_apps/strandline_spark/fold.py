@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from strandline.change import ABSENT, Op
-from strandline.version import ClosedBy, TimeQuality
+from strandline.changes.change import ABSENT, Op
+from strandline.changes.version import ClosedBy, TimeQuality
 from strandline_spark import values
 from strandline_spark.changes import quoted
 from strandline_spark.link import BASE, by_key, earlier, is_image, so_far

@@ -6,9 +6,9 @@ from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from strandline.change import Op
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest, TableCut
+from strandline.changes.change import Op
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, TableCut
 from strandline_spark import delta, landing, noted
 
 VERSIONS = "versions forgotten"

@@ -13,9 +13,9 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 
-from strandline.change import Op
-from strandline.receipt import Counts
-from strandline.version import ClosedBy
+from strandline.changes.change import Op
+from strandline.changes.version import ClosedBy
+from strandline.runs.receipt import Counts
 from strandline_spark import orderly, settings
 from strandline_spark.changes import quoted
 from strandline_spark.checkpoint import kept

@@ -1,4 +1,4 @@
-"""Images as they tell rows apart, in columns; the twin of `strandline.image`.
+"""Images as they tell rows apart, in columns; the twin of `strandline.changes.image`.
 
 Cells are only ever asked whether they are equal, so that an image holds a number for each, of 32
 bits: these numbers are no text that would compress, and with 64 they were two fifths of the bytes
@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from strandline.image import FALLBACK, SHAPES
+from strandline.changes.image import FALLBACK, SHAPES
 
 IMAGE = "array<struct<key: string, value: bigint>>"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from strandline.change import Op
+from strandline.changes.change import Op
 from strandline_spark.batch import Tally
 from strandline_spark.checkpoint import kept
 from strandline_spark.connectors import Connector

@@ -1,4 +1,4 @@
-"""What values say of columns that nobody declared; the twin of `strandline.inference`."""
+"""What values say of columns that nobody declared; the twin of `strandline.cells.inference`."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -20,9 +20,9 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from strandline import inference
+from strandline.cells import inference
+from strandline.cells.types import TEXT, ColumnType
 from strandline.errors import Terminal
-from strandline.types import TEXT, ColumnType
 from strandline_spark import values
 from strandline_spark.changes import quoted
 

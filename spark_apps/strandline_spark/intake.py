@@ -11,8 +11,8 @@ from uuid import uuid4
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest, TableCut
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, TableCut
 from strandline_spark import documents, landing, small
 from strandline_spark.checkpoint import kept
 from strandline_spark.documents import SchemaPair

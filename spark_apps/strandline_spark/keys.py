@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from strandline import inference
+from strandline.cells import inference
+from strandline.cells.spelling import INTEGER, quote
+from strandline.cells.types import TEXT, ColumnType
+from strandline.changes.rules import TableRules
 from strandline.interpreter.decode import ROUTED
-from strandline.rules import TableRules
-from strandline.spelling import INTEGER, quote
-from strandline.types import TEXT, ColumnType
 from strandline_spark import documents, values
 from strandline_spark.cells import unwrapped
 from strandline_spark.changes import quoted

@@ -7,7 +7,7 @@ from itertools import groupby
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from strandline.manifest import OffsetRange
+from strandline.runs.manifest import OffsetRange
 from strandline_spark import settings
 from strandline_spark.shallow import any_of
 

@@ -13,7 +13,7 @@ from itertools import islice
 from pyspark.sql import Column, DataFrame, Row, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from strandline.change import Op
+from strandline.changes.change import Op
 from strandline_spark.changes import quoted
 from strandline_spark.checkpoint import kept
 from strandline_spark.distinct import is_end, is_last, is_placed, major

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest, TableCut
-from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline.upkeep import Upkeep
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, TableCut
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
+from strandline.runs.upkeep import Upkeep
 from strandline_spark import abandoned, delta, forget, noted
 from strandline_spark.compaction import prepare, side_by_side
 from strandline_spark.tidy import added, tidied

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from strandline.change import Op
+from strandline.cells.placeholder import spellings
+from strandline.cells.types import Kind, Wire
+from strandline.changes.change import Op
+from strandline.changes.position import MOST_ORDINAL, NO_PARTITION, Phase
+from strandline.changes.rules import TableRules
+from strandline.changes.version import TimeQuality
 from strandline.interpreter.decode import ROUTED
 from strandline.interpreter.event import EARLIEST, TOLERANCE
-from strandline.placeholder import spellings
-from strandline.position import MOST_ORDINAL, NO_PARTITION, Phase
-from strandline.rules import TableRules
-from strandline.types import Kind, Wire
-from strandline.version import TimeQuality
 from strandline_spark import image, values
 from strandline_spark.cells import Cells
 from strandline_spark.changes import IN_FLIGHT

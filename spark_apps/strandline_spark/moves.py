@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from strandline.change import Op
+from strandline.changes.change import Op
 from strandline_spark.changes import quoted
 from strandline_spark.distinct import major
 

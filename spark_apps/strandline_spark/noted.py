@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, field
 
 from pyspark.sql import SparkSession
 
-from strandline.lake import SourceLake
-from strandline.manifest import TableCut
-from strandline.receipt import Counts, TableReceipt
-from strandline.rekeyed import Identity, identity
+from strandline.changes.rekeyed import Identity, identity
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import TableCut
+from strandline.runs.receipt import Counts, TableReceipt
 from strandline_spark import changes, delta, heads, servers
 from strandline_spark.in_flight import Spans
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from strandline.change import IMAGES, Op
+from strandline.changes.change import IMAGES, Op
 from strandline_spark.distinct import is_end, major
 from strandline_spark.windows import hashed, of_key
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest, TableCut
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, TableCut
 from strandline_spark import delta, landing
 from strandline_spark.connectors import CONNECTORS, Connector
 from strandline_spark.control import Told

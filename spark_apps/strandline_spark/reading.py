@@ -13,7 +13,7 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from strandline import widening
+from strandline.cells import widening
 from strandline.errors import Terminal
 from strandline_spark import documents, verdict
 from strandline_spark.connectors import Connector

@@ -14,14 +14,14 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DataType, StringType, StructType
 
-from strandline import widening
+from strandline.cells import widening
+from strandline.cells.types import ColumnType
+from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS
 from strandline.errors import Terminal
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest
-from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline.reconciliation import Reconciliation
-from strandline.types import ColumnType
-from strandline.version import COLUMNS, INTERNAL_COLUMNS
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
+from strandline.runs.reconciliation import Reconciliation
 from strandline_spark import control, delta, noted
 from strandline_spark.changes import quoted
 from strandline_spark.checkpoint import kept

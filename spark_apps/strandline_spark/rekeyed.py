@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from strandline import rekeyed
-from strandline.rekeyed import Identity
+from strandline.changes import rekeyed
+from strandline.changes.rekeyed import Identity
 from strandline_spark import servers
 from strandline_spark.distinct import before_phase, is_placed
 

@@ -7,7 +7,7 @@ the deliveries of the keys in question are walked through in order, in one aggre
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from strandline.change import Op
+from strandline.changes.change import Op
 from strandline_spark.checkpoint import kept
 from strandline_spark.distinct import EARLIEST, major
 from strandline_spark.image import IMAGE, place_of, without

@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from strandline.errors import Terminal
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest, TableCut
-from strandline.rebuild import Rebuild
-from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline.reconciliation import TOPIC
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, TableCut
+from strandline.runs.rebuild import Rebuild
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
+from strandline.runs.reconciliation import TOPIC
 from strandline_spark import (
     abandoned,
     changes,

@@ -14,10 +14,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from strandline.errors import Terminal
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest, TableCut
-from strandline.receipt import Receipt, TableReceipt
-from strandline.selection import Selection
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, TableCut
+from strandline.runs.receipt import Receipt, TableReceipt
+from strandline.runs.selection import Selection
 from strandline_spark import control, delta, small
 from strandline_spark.batch import Tally
 from strandline_spark.compaction import SETTINGS, prepare, session, side_by_side

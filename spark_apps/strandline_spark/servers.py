@@ -1,9 +1,9 @@
-"""Rows of several servers in columns; the twin of `strandline.scope` and `interpreter.servers`."""
+"""Rows of several servers in columns; the twin of `changes.scope` and `interpreter.servers`."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from strandline import scope
+from strandline.changes import scope
 from strandline_spark.link import BASE, by_key, is_image
 from strandline_spark.windows import of_key
 

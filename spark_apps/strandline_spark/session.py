@@ -4,7 +4,7 @@ import os
 
 from pyspark.sql import SparkSession
 
-from strandline import jvm, spark
+from strandline.runs import jvm, spark
 
 LOCAL = {"spark.jars.packages": spark.DELTA_PACKAGE, **spark.SETTINGS, **spark.LOOPBACK}
 

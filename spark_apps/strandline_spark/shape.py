@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from strandline import connect, flattened, naming, values, widening
+from strandline.cells import naming, values, widening
+from strandline.cells.inference import merged
+from strandline.cells.types import TEXT, ColumnType, from_connect
+from strandline.changes.rules import TableRules
 from strandline.connectors import Connector
-from strandline.inference import merged
+from strandline.formats import connect, flattened
+from strandline.formats.schema_history import Definition
 from strandline.interpreter.decode import ROUTED
-from strandline.rules import TableRules
-from strandline.schema_history import Definition
-from strandline.types import TEXT, ColumnType, from_connect
 from strandline_spark import inference
 from strandline_spark.documents import (
     SchemaPair,

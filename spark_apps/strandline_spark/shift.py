@@ -9,7 +9,7 @@ it leaves out the transactions that put nothing elsewhere, and ends where what s
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from strandline.change import IMAGES, Op
+from strandline.changes.change import IMAGES, Op
 from strandline_spark.checkpoint import kept
 from strandline_spark.distinct import END_OPS
 from strandline_spark.image import IMAGE, nothing, place_of

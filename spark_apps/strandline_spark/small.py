@@ -13,8 +13,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest, TableCut
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, TableCut
 from strandline_spark import landing, memory, settings
 
 log = logging.getLogger(__name__)

@@ -1,13 +1,13 @@
-"""Temporal structs as texts of the other precision modes; twin of `strandline.structured`."""
+"""Temporal structs as texts of the other precision modes; twin of `strandline.cells.structured`."""
 
 from decimal import Decimal
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from strandline.spelling import CLOCK_OF_24, OFFSET_TIME
-from strandline.structured import INFINITY
-from strandline.types import ColumnType, Kind, Wire
+from strandline.cells.spelling import CLOCK_OF_24, OFFSET_TIME
+from strandline.cells.structured import INFINITY
+from strandline.cells.types import ColumnType, Kind, Wire
 
 _CORRUPT = "_corrupt STRING"
 TEMPORAL = (

@@ -11,7 +11,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from strandline.lake import SourceLake
+from strandline.runs.lake import SourceLake
 from strandline_spark import apply, changes, delta
 
 _SIDE = ("deleted_keys", "moves")

@@ -8,9 +8,9 @@ from functools import reduce
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from strandline.lineage import held
-from strandline.receipt import Counts, TableReceipt
-from strandline.rekeyed import Identity
+from strandline.changes.lineage import held
+from strandline.changes.rekeyed import Identity
+from strandline.runs.receipt import Counts, TableReceipt
 from strandline_spark import (
     abandoned,
     apply,

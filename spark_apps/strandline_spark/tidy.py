@@ -5,7 +5,7 @@ import time
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from strandline.upkeep import Upkeep
+from strandline.runs.upkeep import Upkeep
 from strandline_spark import delta, settings
 
 _HOUR = 3600

@@ -3,8 +3,8 @@
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from strandline.changes.position import NO_PARTITION
 from strandline.interpreter.unordered import words
-from strandline.position import NO_PARTITION
 from strandline_spark.distinct import STREAMED, is_placed, major
 
 

@@ -1,4 +1,4 @@
-"""JSON text to typed columns, one decoder per wire form; the twin of `strandline.values`.
+"""JSON text to typed columns, one decoder per wire form; the twin of `strandline.cells.values`.
 
 `from_json` hands every cell over as text. `finish(prepare(text))` is the value; where it is NULL
 although a text was sent, `unheld` says whether the text is a value of its type that the column has
@@ -14,9 +14,9 @@ from decimal import Decimal
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from strandline import spelling
-from strandline.types import MAX_SCALE, ColumnType, Kind, Wire
-from strandline.values import HELD, MAX_MICROS, MIN_MICROS
+from strandline.cells import spelling
+from strandline.cells.types import MAX_SCALE, ColumnType, Kind, Wire
+from strandline.cells.values import HELD, MAX_MICROS, MIN_MICROS
 from strandline_spark import decimals, structured
 from strandline_spark.shallow import any_of, once
 
@@ -98,7 +98,7 @@ def instant(micros: Column) -> Column:
 
 
 def json(value: Column, of: ColumnType) -> Column:
-    """A typed value as JSON, as `strandline.key` shows it: the same when its type widens."""
+    """A typed value as JSON, as `changes.key` shows it: the same when its type widens."""
     text = _text(value, of)
     match of.kind:
         case Kind.BOOLEAN | Kind.INT16 | Kind.INT32 | Kind.INT64 | Kind.TIME | Kind.DECIMAL:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from strandline import connect
-from strandline.change import MESSAGE, SENT, Op
+from strandline.changes.change import MESSAGE, SENT, Op
+from strandline.formats import connect
 from strandline.interpreter.decode import CONTROL_FIELDS, HEARTBEAT, KEY_CHANGED, NO_KEY
 from strandline_spark.changes import quoted
 from strandline_spark.shallow import any_of

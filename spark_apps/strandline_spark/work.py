@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 
 from pyspark.sql import SparkSession
 
-from strandline.lake import SourceLake
-from strandline.manifest import PUBLICATION, Manifest, Work
-from strandline.receipt import Receipt
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import PUBLICATION, Manifest, Work
+from strandline.runs.receipt import Receipt
 from strandline_spark import delta, files
 from strandline_spark.compaction import compact
 from strandline_spark.erase import erase

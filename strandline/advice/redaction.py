@@ -6,7 +6,7 @@ salt of a hashed column stands in the name of the setting itself.
 
 import re
 
-from strandline.printable import printable
+from strandline.timelines.printable import printable
 
 HIDDEN = "(hidden)"
 LONGEST = 80  # characters of a value; a list of five hundred tables helps nobody

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
-from strandline.position import Position
-from strandline.version import TimeQuality
+from strandline.changes.position import Position
+from strandline.changes.version import TimeQuality
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBERED = (3, 7)  # since then `total_order` survives a restart inside a transaction

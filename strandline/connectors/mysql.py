@@ -11,11 +11,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from strandline.changes.position import Position, digits
+from strandline.changes.version import TimeQuality
 from strandline.connectors import mysql_types
 from strandline.connectors.connector import Connector, Moment, text
 from strandline.errors import UndecodableError
-from strandline.position import Position, digits
-from strandline.version import TimeQuality
 
 # The last run of digits: `mysql-bin.000003`, and MariaDB 12.3's `binlog-000003.ibb`.
 _FILE_NUMBER = re.compile(r"([0-9]+)[^0-9]*$")

@@ -14,6 +14,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from strandline.changes.position import Position
+from strandline.changes.version import TimeQuality
 from strandline.connectors import relational_types
 from strandline.connectors.connector import (
     Connector,
@@ -24,8 +26,6 @@ from strandline.connectors.connector import (
     thousandfold,
 )
 from strandline.errors import UndecodableError
-from strandline.position import Position
-from strandline.version import TimeQuality
 
 WIDTH = 40  # decimal digits: more than any SCN has, and exact however long it is
 _NONE = (None, "", "0", 0)

@@ -13,10 +13,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from strandline.changes.position import Position, digits
+from strandline.changes.version import TimeQuality
 from strandline.connectors.connector import Connector, Moment, text
 from strandline.errors import UndecodableError
-from strandline.position import Position, digits
-from strandline.version import TimeQuality
 
 
 class PostgreSQL(Connector):

@@ -11,11 +11,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from strandline.changes.position import Position
+from strandline.changes.version import TimeQuality
 from strandline.connectors import relational_types
 from strandline.connectors.connector import Connector, Moment, release, text
 from strandline.errors import UndecodableError
-from strandline.position import Position
-from strandline.version import TimeQuality
 
 _LSN = re.compile(r"([0-9a-f]{1,8}):([0-9a-f]{1,8}):([0-9a-f]{1,4})")
 _PLAIN = re.compile(r"[0-9a-f]{1,20}")

@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from strandline import connect
+from strandline.changes.position import Local, Position, digits
+from strandline.changes.version import TimeQuality
 from strandline.connectors.connector import Connector, Moment, instant, integer, text
 from strandline.connectors.postgresql import PostgreSQL
 from strandline.errors import UndecodableError
-from strandline.position import Local, Position, digits
-from strandline.version import TimeQuality
+from strandline.formats import connect
 
 _LOGICAL = PostgreSQL()
 _LOGICAL_BITS = 12  # of a hybrid time: a counter below the microseconds

@@ -10,10 +10,20 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import groupby
 
-from strandline import connectors, inference, naming, notification, schema_history, scope, widening
-from strandline.change import Change, Control, Fence, Op, Quarantined
+from strandline import connectors
+from strandline.cells import inference, naming, widening
+from strandline.cells.types import ColumnType
+from strandline.changes import scope
+from strandline.changes.change import Change, Control, Fence, Op, Quarantined
+from strandline.changes.lineage import held
+from strandline.changes.record import Record
+from strandline.changes.rules import TableRules
+from strandline.changes.version import Version
 from strandline.connectors import Connector
 from strandline.errors import Terminal
+from strandline.formats import notification, schema_history
+from strandline.formats.notification import Snapshot
+from strandline.formats.schema_history import SchemaChange, SchemaHistory
 from strandline.interpreter import lineage, rekeyed
 from strandline.interpreter.decode import Decoded, Decoder, Kin, Outcome
 from strandline.interpreter.distinct import Distinct, distinct
@@ -22,14 +32,7 @@ from strandline.interpreter.in_flight import by_own_position
 from strandline.interpreter.link import Habits, Linked, link
 from strandline.interpreter.servers import mixed
 from strandline.interpreter.unordered import unordered
-from strandline.lineage import held
-from strandline.notification import Snapshot
-from strandline.receipt import Counts
-from strandline.record import Record
-from strandline.rules import TableRules
-from strandline.schema_history import SchemaChange, SchemaHistory
-from strandline.types import ColumnType
-from strandline.version import Version
+from strandline.runs.receipt import Counts
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_RULES = TableRules()

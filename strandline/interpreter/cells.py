@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from strandline import values
+from strandline.cells import values
+from strandline.cells.inference import json_type
+from strandline.cells.types import ColumnType
+from strandline.changes.key import canonical
 from strandline.errors import UndecodableError
-from strandline.inference import json_type
-from strandline.key import canonical
-from strandline.types import ColumnType
 
 
 @dataclass(frozen=True, slots=True)

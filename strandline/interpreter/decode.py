@@ -9,21 +9,23 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from strandline import connect, connectors, flattened, image, schema_history
-from strandline.change import IMAGES, MESSAGE, SENT, Change, Control, Fence, Op, Quarantined
-from strandline.connect import Document
+from strandline import connectors
+from strandline.cells.placeholder import spellings
+from strandline.cells.types import ColumnType, from_connect
+from strandline.changes import image
+from strandline.changes.change import IMAGES, MESSAGE, SENT, Change, Control, Fence, Op, Quarantined
+from strandline.changes.image import Image
+from strandline.changes.position import fence_seq, numbered, seq
+from strandline.changes.record import Record
+from strandline.changes.rules import TableRules
 from strandline.connectors import CONNECTORS, Connector
 from strandline.connectors.connector import integer
 from strandline.errors import UndecodableError
-from strandline.image import Image
+from strandline.formats import connect, flattened, schema_history
+from strandline.formats.connect import Document
+from strandline.formats.schema_history import Definition, SchemaHistory
 from strandline.interpreter.cells import NO_ROW, content, is_placeholder, key_of, shown_types, typed
 from strandline.interpreter.event import Event
-from strandline.placeholder import spellings
-from strandline.position import fence_seq, numbered, seq
-from strandline.record import Record
-from strandline.rules import TableRules
-from strandline.schema_history import Definition, SchemaHistory
-from strandline.types import ColumnType, from_connect
 
 NEW_KEY = "__debezium.newkey"
 OLD_KEY = "__debezium.oldkey"

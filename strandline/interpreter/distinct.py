@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from strandline.change import ENDS, Change, Fence, Op, Quarantined
+from strandline.changes.change import ENDS, Change, Fence, Op, Quarantined
+from strandline.changes.position import directly_after, fence_seq, is_placed, major_of
+from strandline.changes.record import Coordinates
 from strandline.interpreter.in_flight import Reads
 from strandline.interpreter.repetition import occurrences
-from strandline.position import directly_after, fence_seq, is_placed, major_of
-from strandline.record import Coordinates
 
 
 @dataclass(frozen=True, slots=True)

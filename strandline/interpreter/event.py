@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from strandline import scope
-from strandline.change import Op, Time
+from strandline.changes import scope
+from strandline.changes.change import Op, Time
+from strandline.changes.position import Phase, Position
+from strandline.changes.record import Record
+from strandline.changes.version import TimeQuality
 from strandline.connectors import Connector
 from strandline.connectors.connector import text
 from strandline.errors import UndecodableError
-from strandline.position import Phase, Position
-from strandline.record import Record
-from strandline.version import TimeQuality
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)  # no change data capture before that
 TOLERANCE = timedelta(days=1)  # how far a source's clock may run before Kafka's
@@ -95,7 +95,7 @@ class Event:
         return None if self.connector is None else self.connector.scope(self.source)
 
     def scope_in(self, epoch: int, *, marked: bool = False) -> str | None:
-        """The table of its server, in a lineage of the log; see `strandline.scope`."""
+        """The table of its server, in a lineage of the log; see `strandline.changes.scope`."""
         table = self.scope
         if table is None:
             return None

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from strandline import values
-from strandline.change import Change, Fence, Op
+from strandline.cells import values
+from strandline.changes.change import Change, Fence, Op
+from strandline.changes.position import Position
+from strandline.changes.version import ClosedBy, TimeQuality, Version
 from strandline.interpreter.link import Life, Linked
-from strandline.position import Position
-from strandline.version import ClosedBy, TimeQuality, Version
 
 _NAN = object()  # not a number equals itself here
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from strandline.change import Change, Fence, Op
-from strandline.position import before_phase, major_of, rebased
+from strandline.changes.change import Change, Fence, Op
+from strandline.changes.position import before_phase, major_of, rebased
 
 T = TypeVar("T", Change, Fence)
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from strandline import lineage
-from strandline.change import Change, Op
-from strandline.position import major_of
+from strandline.changes import lineage
+from strandline.changes.change import Change, Op
+from strandline.changes.position import major_of
 
 
 def regress(changes: Iterable[Change], *, reads_newest: bool) -> str | None:

@@ -11,13 +11,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from strandline.change import ENDS, IMAGES, Change, Fence, Op
+from strandline.changes.change import ENDS, IMAGES, Change, Fence, Op
+from strandline.changes.position import Local, directly_after, is_placed, major_of, next_to
+from strandline.formats.notification import Snapshot
 from strandline.interpreter.distinct import Distinct
 from strandline.interpreter.moves import inferred
 from strandline.interpreter.shift import in_turn
 from strandline.interpreter.sweep import spared, sweeps
-from strandline.notification import Snapshot
-from strandline.position import Local, directly_after, is_placed, major_of, next_to
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
-from strandline.change import Change, Op
+from strandline.changes.change import Change, Op
 
 
 def inferred(changes: Iterable[Change]) -> tuple[Change, ...]:

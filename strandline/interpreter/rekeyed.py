@@ -3,8 +3,8 @@
 import json
 from collections.abc import Iterable
 
-from strandline import rekeyed, scope
-from strandline.change import Change, Op
+from strandline.changes import rekeyed, scope
+from strandline.changes.change import Change, Op
 from strandline.interpreter.link import Life
 
 

@@ -17,10 +17,10 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from strandline.change import Change, Op
-from strandline.image import Image, alike
-from strandline.position import major_of
-from strandline.record import Coordinates
+from strandline.changes.change import Change, Op
+from strandline.changes.image import Image, alike
+from strandline.changes.position import major_of
+from strandline.changes.record import Coordinates
 
 
 def occurrences(changes: Collection[Change], *, shifts: bool) -> Mapping[Coordinates, int]:

@@ -6,8 +6,8 @@ one is, one server may have taken the other's place: nobody knows without an epo
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from strandline import scope
-from strandline.change import Change, Fence
+from strandline.changes import scope
+from strandline.changes.change import Change, Fence
 from strandline.interpreter.link import Life
 
 _Met = tuple[int, int, str, str]  # offset and partition of a record, its scope, that of the row

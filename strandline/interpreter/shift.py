@@ -18,8 +18,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from strandline.change import ENDS, IMAGES, Change, Op
-from strandline.image import Image, alike
+from strandline.changes.change import ENDS, IMAGES, Change, Op
+from strandline.changes.image import Image, alike
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ which no read came has no position: no sweep (§9, A7).
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from strandline import scope
-from strandline.change import Change, Fence
-from strandline.notification import Snapshot
-from strandline.position import before_phase, major_of
+from strandline.changes import scope
+from strandline.changes.change import Change, Fence
+from strandline.changes.position import before_phase, major_of
+from strandline.formats.notification import Snapshot
 
 
 def sweeps(reads: Iterable[Change], snapshots: Sequence[Snapshot]) -> Iterator[Fence]:

@@ -8,8 +8,8 @@ one partition. Else nobody knows, and an order that was made up would silently b
 from collections import defaultdict
 from collections.abc import Iterable
 
-from strandline.change import Change, Op
-from strandline.position import is_placed, lane, major_of
+from strandline.changes.change import Change, Op
+from strandline.changes.position import is_placed, lane, major_of
 
 
 def unordered(changes: Iterable[Change]) -> str | None:

@@ -18,13 +18,13 @@ from strandline_airflow.orders import Order, applied_of
 from strandline_airflow.publications import Publications
 
 from examples.embedded_kafka import EmbeddedKafka
-from strandline import source as source_file
-from strandline.lake import SourceLake
-from strandline.manifest import TableCut
-from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline.record import Coordinates, Record
-from strandline.segment import Landed, Segment
-from strandline.version import ClosedBy
+from strandline.changes.record import Coordinates, Record
+from strandline.changes.version import ClosedBy
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import TableCut
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
+from strandline.runs.segment import Landed, Segment
+from strandline.sources import source as source_file
 
 PREFIX = "shop"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

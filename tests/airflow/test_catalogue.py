@@ -10,10 +10,10 @@ import pytest
 from deltalake import write_deltalake
 from strandline_airflow import catalogue, land_run, tables
 
-from strandline import source as source_file
-from strandline.lake import SourceLake
-from strandline.manifest import Work
-from strandline.segment import Gap
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Work
+from strandline.runs.segment import Gap
+from strandline.sources import source as source_file
 
 ORDERS, ITEMS = "shop.orders", "shop.items"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -11,8 +11,8 @@ from airflow.serialization.serialized_objects import DagSerialization
 from strandline_airflow.dag import load, source_dags
 from strandline_airflow.pipeline import pool_name
 
-from strandline import source as source_file
 from strandline.errors import SpecError, Terminal, Transient
+from strandline.sources import source as source_file
 
 DAGS = airflow_stage.PROJECT / "dags"
 FORMS = ("maintain", "replay", "requeue", "erase", "epoch", "backfill", "reconcile")

@@ -19,9 +19,9 @@ from strandline_airflow.tables import write_text
 
 from examples.embedded_kafka import NOBODY
 from strandline.errors import Terminal, Transient
-from strandline.manifest import TableCut, Work
-from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline.segment import Landed, Limits
+from strandline.runs.manifest import TableCut, Work
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
+from strandline.runs.segment import Landed, Limits
 
 pytestmark = pytest.mark.usefixtures("airflow_database")
 

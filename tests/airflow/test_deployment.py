@@ -21,8 +21,8 @@ from strandline_airflow import operators
 from strandline_airflow.operators import StrandlineSparkOperator
 
 from strandline import __version__, cli
-from strandline import source as source_file
-from strandline.spark import DELTA_PACKAGE
+from strandline.runs.spark import DELTA_PACKAGE
+from strandline.sources import source as source_file
 
 PROJECT = airflow_stage.PROJECT
 DOCKER = PROJECT / "docker"

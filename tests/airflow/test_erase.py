@@ -8,8 +8,8 @@ from deltalake import write_deltalake
 from page_stage import NOON
 from strandline_airflow import erase
 
-from strandline.erasure import digest
 from strandline.errors import SpecError
+from strandline.runs.erasure import digest
 
 pytestmark = pytest.mark.usefixtures("published")
 

@@ -6,7 +6,7 @@ from strandline_airflow import kafka as kafka_module
 from strandline_airflow.kafka import KafkaSegments
 
 from strandline.errors import Terminal, Transient
-from strandline.segment import Segment, Watermarks
+from strandline.runs.segment import Segment, Watermarks
 
 TOPIC = "shop.t"
 BUDGET = 1 << 20

@@ -16,11 +16,11 @@ from strandline_airflow.ledger import ROW_GROUP
 
 from bench import landed
 from examples.embedded_kafka import EmbeddedKafka
-from strandline import rendering
+from strandline.cells import rendering
+from strandline.changes.record import Coordinates, Record
 from strandline.errors import Terminal, Transient
-from strandline.lake import SourceLake
-from strandline.record import Coordinates, Record
-from strandline.segment import Gap, Landed, Segment
+from strandline.runs.lake import SourceLake
+from strandline.runs.segment import Gap, Landed, Segment
 
 TOPIC = "shop.t"
 TODAY = date(2026, 11, 20)

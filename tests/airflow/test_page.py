@@ -19,9 +19,9 @@ from sqlalchemy import select
 from strandline_airflow import page, permission
 from strandline_airflow.watching import Watcher
 
-from strandline.manifest import Work
-from strandline.receipt import Counts
-from strandline.segment import Gap
+from strandline.runs.manifest import Work
+from strandline.runs.receipt import Counts
+from strandline.runs.segment import Gap
 
 
 @pytest.fixture

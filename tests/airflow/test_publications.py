@@ -9,9 +9,9 @@ from strandline_airflow.runs import read_manifest, read_receipt, write_manifest
 from strandline_airflow.tables import read_text, write_text
 
 from strandline.errors import Terminal, Transient
-from strandline.manifest import OffsetRange, TableCut, Work
-from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline.source import load
+from strandline.runs.manifest import OffsetRange, TableCut, Work
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
+from strandline.sources.source import load
 
 ORDERS, ITEMS, CONTROL = "shop.orders", "shop.items", "shop.transaction"
 AT_NOON = "2026-11-20T12:00:00.000000+00:00"

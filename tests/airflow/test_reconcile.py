@@ -10,7 +10,7 @@ from strandline_airflow import reconcile
 from strandline_airflow.publications import Publications
 
 from strandline.errors import SpecError, Terminal
-from strandline.lake import SourceLake
+from strandline.runs.lake import SourceLake
 
 pytestmark = pytest.mark.usefixtures("published")
 

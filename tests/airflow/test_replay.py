@@ -7,8 +7,8 @@ from page_stage import NOON
 from strandline_airflow import replay
 
 from strandline.errors import SpecError
-from strandline.manifest import Work
-from strandline.receipt import Counts, Receipt, TableReceipt
+from strandline.runs.manifest import Work
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ import pytest
 from strandline_airflow import operators
 from strandline_airflow.operators import StrandlineSparkOperator, pack
 
-from strandline import jvm, spark
 from strandline.errors import Terminal, Transient
+from strandline.runs import jvm, spark
 
 WRAPPER = Path(operators.__file__).with_name("bin") / "spark-submit"
 
@@ -32,7 +32,7 @@ def test_it_submits_the_application_of_this_checkout(operator):
 
 
 def test_the_source_overrides_the_defaults_of_spark(source_path):
-    from strandline import source as source_file  # noqa: PLC0415
+    from strandline.sources import source as source_file  # noqa: PLC0415
 
     text = source_path.read_text()
     source_path.write_text(f'{text}[spark.conf]\n"spark.driver.memory" = "7g"\n')
@@ -43,7 +43,7 @@ def test_the_source_overrides_the_defaults_of_spark(source_path):
 
 
 def test_packages_of_the_source_come_beside_delta(source_path):
-    from strandline import source as source_file  # noqa: PLC0415
+    from strandline.sources import source as source_file  # noqa: PLC0415
 
     text = source_path.read_text()
     hadoop = "org.apache.hadoop:hadoop-aws:3.5.0"
@@ -62,7 +62,7 @@ def test_installed_by_pip_it_submits_the_application_beside_the_packages(
     operator = StrandlineSparkOperator(task_id="compact", source=source, app="compact.py")
     assert operator.application == str(site / "strandline_apps" / "compact.py")
     names = zipfile.ZipFile(pack(tmp_path / "code.zip")).namelist()
-    assert names == ["strandline/cut.py", "strandline_spark/fold.py"]
+    assert names == ["strandline/runs/cut.py", "strandline_spark/fold.py"]
 
 
 def test_a_wheel_of_the_project_has_the_application_where_it_is_looked_for():
@@ -75,7 +75,7 @@ def test_a_wheel_of_the_project_has_the_application_where_it_is_looked_for():
 def installed(folder):
     """A site-packages as pip makes it, far from any checkout."""
     site = folder / "lib" / "python3.11" / "site-packages"
-    files = ("strandline/cut.py", "strandline_spark/fold.py", "strandline_apps/compact.py")
+    files = ("strandline/runs/cut.py", "strandline_spark/fold.py", "strandline_apps/compact.py")
     for name in (*files, "strandline_airflow/operators.py"):
         (site / name).parent.mkdir(parents=True)
         (site / name).touch()
@@ -238,7 +238,7 @@ def submit(operator, folder, text):
 
 def test_the_archive_holds_the_core_and_the_spark_wing_only(tmp_path):
     names = zipfile.ZipFile(pack(tmp_path / "code.zip")).namelist()
-    assert {"strandline/manifest.py", "strandline_spark/__init__.py"} <= set(names)
+    assert {"strandline/runs/manifest.py", "strandline_spark/__init__.py"} <= set(names)
     assert {name.split("/")[0] for name in names} == {"strandline", "strandline_spark"}
 
 

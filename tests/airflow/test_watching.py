@@ -16,10 +16,10 @@ from strandline_airflow.notifiers import Message, identity, send
 from strandline_airflow.watching import Watcher
 
 from examples.embedded_kafka import NOBODY
-from strandline import source as source_file
 from strandline.errors import SpecError, StrandlineError, Terminal, Transient
-from strandline.manifest import Work
-from strandline.source import NotifierSpec
+from strandline.runs.manifest import Work
+from strandline.sources import source as source_file
+from strandline.sources.source import NotifierSpec
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ORDERS = "shop.orders"

@@ -10,7 +10,7 @@ from typing import Any
 from cases.columns import PLACEHOLDER, UNSET, Column, columns
 from cases.sources import DAY, KINDS, NOON, Place
 
-from strandline.record import Coordinates, Record
+from strandline.changes.record import Coordinates, Record
 
 ARRIVAL = DAY + timedelta(hours=13)  # Kafka's time of the first record; each next one a second on
 

@@ -11,8 +11,8 @@ from cases.columns import columns
 from cases.envelopes import Line, Stream
 from cases.sources import DAY
 
-from strandline.record import Record
-from strandline.rendering import plain
+from strandline.cells.rendering import plain
+from strandline.changes.record import Record
 
 HERE = Path(__file__).parent
 _SETTINGS = {"connector", "version", "columns", "schemas", "cells", "headers", "placeholder",

@@ -114,7 +114,7 @@ RULES = (
          "Nothing would end them: later changes name the new key. A completed snapshot does, and the table goes on; so it does where deletes or a truncate had ended all of them before.",
          "schema", "A completed snapshot under the new key ends what stands under the old one, and the table goes on"),
     Rule("Columns keep their names",
-         "Whatever letters they have. What a history cannot hold stops that table only: columns that differ in capitals alone, or one called like a column of the history's own or of the engine's working columns (they begin with an underscore: `strandline/naming.py`).",
+         "Whatever letters they have. What a history cannot hold stops that table only: columns that differ in capitals alone, or one called like a column of the history's own or of the engine's working columns (they begin with an underscore: `strandline/cells/naming.py`).",
          "schema", "Columns that differ in capitals only stop the table"),
     Rule("Another lineage of the log does not compare",
          "After a failover positions may begin anew. An `[[epoch]]` in the source file says from when; epochs order first. A change that was never seen, behind a newer one of its key in the same partition, shows that the log began anew: the table is held until an epoch is declared. With `hold_regress = false`, and in `strandline history`, it stands where its position says; a warning tells it.",

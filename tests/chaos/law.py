@@ -9,11 +9,11 @@ import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
 from chaos.records import TABLES
-from strandline import rendering
+from strandline.cells import rendering
+from strandline.changes.record import Record
 from strandline.connectors import CONNECTORS
 from strandline.interpreter import TableHistory, interpret
-from strandline.lake import SourceLake
-from strandline.record import Record
+from strandline.runs.lake import SourceLake
 
 # What differs from one broker, or one attempt, to the next without meaning anything.
 _OWN = {

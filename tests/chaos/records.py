@@ -2,7 +2,7 @@
 
 from events import Stream
 
-from strandline.record import Record
+from strandline.changes.record import Record
 
 ROWS, CUT = "shop.public.rows", "shop.public.cut"
 TOPICS = {ROWS: 2, CUT: 2}

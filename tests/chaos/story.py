@@ -21,9 +21,9 @@ from chaos import nursery, tasks
 from chaos.doors import Fate
 from chaos.nursery import PARTS, PROJECT, Child
 from examples.embedded_kafka import EmbeddedKafka
-from strandline import spark
-from strandline.lake import SourceLake
-from strandline.record import Record
+from strandline.changes.record import Record
+from strandline.runs import spark
+from strandline.runs.lake import SourceLake
 
 SOURCE = "shop"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

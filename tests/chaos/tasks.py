@@ -25,7 +25,7 @@ from strandline_airflow import (
 )
 
 from chaos.doors import Doors, of_airflow, of_spark
-from strandline import source as source_file
+from strandline.sources import source as source_file
 
 assert airflow_stage.HOME  # imported before Airflow, to say where that lives
 

@@ -1,8 +1,8 @@
 import pytest
 
-from strandline.backfill import Wanted, segments
 from strandline.errors import SpecError
-from strandline.segment import Segment, Watermarks, incarnation, is_again
+from strandline.runs.backfill import Wanted, segments
+from strandline.runs.segment import Segment, Watermarks, incarnation, is_again
 
 MARKS = (Watermarks("shop.t", "id", 0, 10, 90), Watermarks("shop.t", "id", 1, 0, 30))
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from cases.language import CaseError, cases, read, repeated
 
-from strandline import source
 from strandline.connectors import CONNECTORS
 from strandline.engine import recorded_at
 from strandline.interpreter import interpret
+from strandline.sources import source
 
 CASES = cases()
 REPEATABLE = [case for case in CASES if case.replay]

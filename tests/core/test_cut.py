@@ -1,10 +1,10 @@
 import pytest
 
-from strandline import source as source_file
-from strandline.cut import Pin, next_manifest, waiting
 from strandline.errors import Terminal
-from strandline.manifest import Manifest, OffsetRange, TableCut
-from strandline.segment import Landed
+from strandline.runs.cut import Pin, next_manifest, waiting
+from strandline.runs.manifest import Manifest, OffsetRange, TableCut
+from strandline.runs.segment import Landed
+from strandline.sources import source as source_file
 
 PIN = Pin(number=3, planned_at="2026-11-20T12:00:00.000000+00:00", landing_version=7)
 ORDERS = "inventory.public.orders"

@@ -6,7 +6,7 @@ import pytest
 from events import Stream
 
 from strandline import connectors
-from strandline.change import Control, Quarantined
+from strandline.changes.change import Control, Quarantined
 from strandline.connectors import CONNECTORS
 from strandline.interpreter import interpret
 from strandline.interpreter.decode import Decoded, decode

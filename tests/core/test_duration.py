@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from strandline.duration import parse, shown
+from strandline.sources.duration import parse, shown
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 from events import TOPIC, Stream
 
-from strandline import capture, cli
-from strandline.drawing import ASCII, Pen, draw
+from strandline import cli
+from strandline.changes.record import Coordinates
+from strandline.changes.rules import TableRules
+from strandline.changes.version import ClosedBy
 from strandline.errors import SpecError
-from strandline.explanation import gather
+from strandline.formats import capture
 from strandline.interpreter import interpret
-from strandline.printable import cells, packed, printable
-from strandline.record import Coordinates
-from strandline.rules import TableRules
-from strandline.steps import Closed, Opened, Opening, Passed, Reason
-from strandline.version import ClosedBy
+from strandline.timelines.drawing import ASCII, Pen, draw
+from strandline.timelines.explanation import gather
+from strandline.timelines.printable import cells, packed, printable
+from strandline.timelines.steps import Closed, Opened, Opening, Passed, Reason
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CAPTURE = EXAMPLES / "postgres-inventory" / "capture.jsonl"

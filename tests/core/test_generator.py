@@ -9,10 +9,10 @@ import pytest
 from bench import landed, reference
 from bench.columns import COLUMNS
 from bench.stream import TRUNCATE, Batch, Shape, stream
+from strandline.changes.record import Coordinates, Record
+from strandline.changes.rules import TableRules
 from strandline.connectors import CONNECTORS
 from strandline.interpreter import interpret
-from strandline.record import Coordinates, Record
-from strandline.rules import TableRules
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BATCHES = (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from strandline import jvm
+from strandline.runs import jvm
 
 
 def test_a_driver_of_one_machine_gets_the_options_that_were_measured():

@@ -2,12 +2,12 @@
 
 import pytest
 
+from strandline.changes.key import canonical
 from strandline.errors import SpecError
 from strandline.interpreter import TableRules
 from strandline.interpreter.decode import Decoder
-from strandline.key import canonical
-from strandline.lookup import key, like
-from strandline.nearness import nearest
+from strandline.sources.nearness import nearest
+from strandline.timelines.lookup import key, like
 
 BOTH = '{"order_id":2,"code":"A"}'
 

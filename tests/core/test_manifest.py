@@ -1,7 +1,7 @@
 import pytest
 
-from strandline.manifest import Manifest, OffsetRange, TableCut
-from strandline.receipt import Counts, Receipt, TableReceipt
+from strandline.runs.manifest import Manifest, OffsetRange, TableCut
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
 
 
 def test_a_manifest_survives_its_json():

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from strandline import naming, version
+from strandline.cells import naming
+from strandline.changes import version
 from strandline.errors import Terminal
 
 ENGINE = Path(__file__).parents[2] / "spark_apps/strandline_spark"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from strandline.manifest import Work
-from strandline.receipt import Counts, TableReceipt
+from strandline.runs.manifest import Work
+from strandline.runs.receipt import Counts, TableReceipt
 
 
 def told(work, **fields):

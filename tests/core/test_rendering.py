@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strandline.rendering import floating, line
+from strandline.cells.rendering import floating, line
 
 
 def test_a_row_prints_every_type_as_the_command_line_promises():

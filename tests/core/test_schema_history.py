@@ -2,10 +2,10 @@
 
 import pytest
 
+from strandline.changes.record import Coordinates
+from strandline.changes.rules import TableRules
 from strandline.connectors import CONNECTORS
-from strandline.record import Coordinates
-from strandline.rules import TableRules
-from strandline.schema_history import history, schema_change
+from strandline.formats.schema_history import history, schema_change
 
 
 def ddl(identity, *columns, of="INT", **source):

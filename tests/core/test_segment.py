@@ -3,7 +3,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strandline.segment import (
+from strandline.runs.segment import (
     Gap,
     Landed,
     Limits,

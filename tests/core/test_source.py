@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from strandline.errors import SpecError
-from strandline.source import LAKE_VARIABLE, Tolerance, load
+from strandline.sources.source import LAKE_VARIABLE, Tolerance, load
 
 GOOD = """
 connector = "postgresql"

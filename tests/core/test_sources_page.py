@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from strandline.connectors import CONNECTORS
-from strandline.source import LAKE_VARIABLE, parse
+from strandline.sources.source import LAKE_VARIABLE, parse
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -12,17 +12,18 @@ from typing import Any
 
 import pytest
 
-from strandline import capture, schema_history, scope
-from strandline.change import Change, Control, Fence, Op, Quarantined
+from strandline.cells.rendering import plain
+from strandline.cells.types import from_connect
+from strandline.cells.values import decode as decode_value
+from strandline.changes import scope
+from strandline.changes.change import Change, Control, Fence, Op, Quarantined
+from strandline.changes.position import major_of
+from strandline.changes.record import Coordinates, Record
+from strandline.changes.rules import TableRules
 from strandline.connectors import CONNECTORS
+from strandline.formats import capture, schema_history
 from strandline.interpreter import Histories, interpret
 from strandline.interpreter.decode import Decoded, Decoder, Outcome
-from strandline.position import major_of
-from strandline.record import Coordinates, Record
-from strandline.rendering import plain
-from strandline.rules import TableRules
-from strandline.types import from_connect
-from strandline.values import decode as decode_value
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "specification"
 EXPECTED: dict[str, dict[str, Any]] = json.loads((FOLDER / "expected.json").read_text("utf-8"))

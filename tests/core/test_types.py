@@ -5,7 +5,7 @@ import json
 import pytest
 from typetable import ROWS, UNFIT, UNHELD
 
-from strandline.values import Number, UnfitError, UnheldError, decode
+from strandline.cells.values import Number, UnfitError, UnheldError, decode
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typetable import ROWS, encoded
 
-from strandline.types import ColumnType, Kind, Wire
-from strandline.values import (
+from strandline.cells.types import ColumnType, Kind, Wire
+from strandline.cells.values import (
     MAX_MICROS,
     MIN_MICROS,
     Number,

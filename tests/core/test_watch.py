@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from strandline.manifest import Work
-from strandline.segment import Gap
-from strandline.source import Tolerance
-from strandline.standing import Ended, Loss, Run, SourceStanding, TableStanding
-from strandline.watch import Kind, State, look
+from strandline.runs.manifest import Work
+from strandline.runs.segment import Gap
+from strandline.runs.standing import Ended, Loss, Run, SourceStanding, TableStanding
+from strandline.runs.watch import Kind, State, look
+from strandline.sources.source import Tolerance
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

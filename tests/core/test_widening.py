@@ -4,9 +4,9 @@ from itertools import permutations, product
 
 import pytest
 
+from strandline.cells.types import ColumnType, Kind
+from strandline.cells.widening import common
 from strandline.errors import Terminal
-from strandline.types import ColumnType, Kind
-from strandline.widening import common
 
 SIMPLE = tuple(kind for kind in Kind if kind is not Kind.DECIMAL)
 DECIMALS = tuple(ColumnType(Kind.DECIMAL, precision=p, scale=s) for p, s in ((10, 2), (20, 18)))

@@ -25,8 +25,8 @@ from strandline_spark.work import done
 from examples.apache_kafka import ApacheKafka
 from examples.broker import Broker
 from examples.embedded_kafka import EmbeddedKafka
-from strandline import source as source_file
-from strandline.lake import SourceLake
+from strandline.runs.lake import SourceLake
+from strandline.sources import source as source_file
 
 
 @dataclass

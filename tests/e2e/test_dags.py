@@ -18,8 +18,9 @@ from strandline_airflow.publications import Publications, Published
 
 from examples import truth
 from examples.embedded_kafka import EmbeddedKafka
-from strandline import capture, rendering
-from strandline.lake import SourceLake
+from strandline.cells import rendering
+from strandline.formats import capture
+from strandline.runs.lake import SourceLake
 
 SOURCE = "postgres_inventory"
 EXAMPLE = airflow_stage.PROJECT / "examples" / "postgres-inventory"

@@ -6,8 +6,8 @@ import pytest
 from strandline_airflow import epoch, replay
 from strandline_airflow.epochs import Epochs
 
+from strandline.changes.rules import Epoch
 from strandline.errors import SpecError
-from strandline.rules import Epoch
 
 pytestmark = pytest.mark.heavy
 

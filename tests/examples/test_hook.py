@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from strandline import source as source_file
+from strandline.sources import source as source_file
 
 PROJECT = Path(__file__).parents[2]
 WALK = (PROJECT / "docs" / "airflow.md").read_text().split("\n## ")[1]

@@ -7,8 +7,8 @@ import pytest
 from examples.report import Chapter, Story, render
 from examples.tally import tally
 from examples.truth import Agreement, Disagreement
-from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline.timeline import timeline
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
+from strandline.timelines.timeline import timeline
 
 KEY = ("code",)
 

@@ -4,8 +4,8 @@ from rich.console import Console
 
 from examples.tally import tally
 from examples.terminal import numbers, picture
-from strandline.receipt import Counts, Receipt, TableReceipt
-from strandline.timeline import timeline
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
+from strandline.timelines.timeline import timeline
 
 KEY = ("code",)
 

@@ -1,6 +1,6 @@
 """Timelines as data: what stands on which lane, in which column."""
 
-from strandline.timeline import Move, Opened, related, timeline
+from strandline.timelines.timeline import Move, Opened, related, timeline
 
 KEY = ("code",)
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from examples.truth import compare
-from strandline import capture, rendering
+from strandline.cells import rendering
+from strandline.formats import capture
 from strandline.interpreter import interpret
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -26,7 +26,7 @@ from workloads import (
 from workloads.kafka import arrival
 
 from strandline import engine as engines
-from strandline.record import Record
+from strandline.changes.record import Record
 
 _EXAMPLES = os.environ.get("STRANDLINE_FUZZ_EXAMPLES")
 _ENGINES = os.environ.get("STRANDLINE_FUZZ_ENGINES", "python").split(",")

@@ -10,11 +10,11 @@ from strandline_spark import apply, delta
 from strandline_spark.compaction import compact
 from strandline_spark.engine import CaptureLake
 
+from strandline.changes.rules import Epoch, TableRules
 from strandline.engine import recorded_at
 from strandline.errors import Transient
 from strandline.interpreter import interpret
-from strandline.lake import SourceLake
-from strandline.rules import Epoch, TableRules
+from strandline.runs.lake import SourceLake
 
 TOPIC = "shop.public.item"
 

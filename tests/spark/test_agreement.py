@@ -12,10 +12,11 @@ from strandline_spark.compaction import compact
 from strandline_spark.engine import CaptureLake
 from strandline_spark.engine import spark as spark_engine
 
-from strandline import engine, rendering
+from strandline import engine
+from strandline.cells import rendering
+from strandline.changes.rules import Epoch, TableRules
 from strandline.interpreter import interpret
-from strandline.lake import SourceLake
-from strandline.rules import Epoch, TableRules
+from strandline.runs.lake import SourceLake
 
 GONE = "__debezium_unavailable_value"
 

@@ -7,8 +7,10 @@ import pytest
 from strandline_spark.engine import spark as spark_engine
 
 from examples.truth import compare
-from strandline import capture, engine, rendering
-from strandline import source as source_file
+from strandline import engine
+from strandline.cells import rendering
+from strandline.formats import capture
+from strandline.sources import source as source_file
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -17,11 +17,12 @@ from cases.language import cases, repeated
 from strandline_spark import engine
 from strandline_spark.engine import CaptureLake
 
-from strandline import rendering, source
+from strandline.cells import rendering
 from strandline.connectors import CONNECTORS
 from strandline.engine import recorded_at
 from strandline.interpreter import interpret, total
-from strandline.lake import SourceLake
+from strandline.runs.lake import SourceLake
+from strandline.sources import source
 
 CHOSEN = (
     "oracle-s06-a-shift-of-all-keys",

@@ -10,9 +10,9 @@ from strandline_spark.engine import CaptureLake
 from strandline_spark.work import done
 
 from strandline.engine import recorded_at
-from strandline.lake import SourceLake
-from strandline.manifest import Manifest, TableCut, Work
-from strandline.reconciliation import Reconciliation
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, TableCut, Work
+from strandline.runs.reconciliation import Reconciliation
 
 TOPIC = "shop.public.item"
 

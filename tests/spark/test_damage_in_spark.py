@@ -12,7 +12,8 @@ from workloads import Choices
 from workloads.capture import packed
 from workloads.damage import damaged
 
-from strandline import engine, rendering
+from strandline import engine
+from strandline.cells import rendering
 
 _WORKLOADS, _SEED = 3, 9_000_000
 

@@ -10,7 +10,7 @@ from strandline_spark.engine import CaptureLake
 from strandline_spark.work import work_off
 
 from strandline.engine import recorded_at
-from strandline.lake import SourceLake
+from strandline.runs.lake import SourceLake
 
 TOPICS = "shop.public.orders", "shop.public.customers"
 

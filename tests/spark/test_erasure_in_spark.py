@@ -9,9 +9,9 @@ from strandline_spark.engine import CaptureLake
 from strandline_spark.work import done
 
 from strandline.engine import recorded_at
-from strandline.erasure import Erasure, digest
-from strandline.lake import SourceLake
-from strandline.manifest import TableCut, Work
+from strandline.runs.erasure import Erasure, digest
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import TableCut, Work
 
 TOPIC = "shop.public.item"
 

@@ -18,7 +18,7 @@ from strandline_spark.work import work_off
 
 from strandline.engine import recorded_at
 from strandline.interpreter import interpret
-from strandline.lake import SourceLake
+from strandline.runs.lake import SourceLake
 
 GOOD, BAD = "shop.public.good", "shop.public.bad"
 

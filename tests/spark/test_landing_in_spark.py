@@ -8,7 +8,7 @@ from deltalake import WriterProperties, write_deltalake
 from pyspark.sql import functions as F
 from strandline_spark import landing, settings
 
-from strandline.manifest import OffsetRange
+from strandline.runs.manifest import OffsetRange
 
 TOPIC = "shop.public.orders"
 ROWS = 600

@@ -3,8 +3,8 @@
 from strandline_spark import memory, settings, small
 from strandline_spark.compaction import side_by_side
 
-from strandline.manifest import TableCut
-from strandline.receipt import Counts, TableReceipt
+from strandline.runs.manifest import TableCut
+from strandline.runs.receipt import Counts, TableReceipt
 
 TOPIC = "shop.public.orders"
 

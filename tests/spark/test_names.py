@@ -8,7 +8,7 @@ from strandline_spark.engine import CaptureLake
 
 from strandline.engine import recorded_at
 from strandline.interpreter import interpret
-from strandline.lake import SourceLake
+from strandline.runs.lake import SourceLake
 
 TOPIC = "shop.public.good"
 ENGINE_S = [

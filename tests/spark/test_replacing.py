@@ -9,7 +9,7 @@ from delta.tables import DeltaTable
 from strandline_spark import apply, delta, settings, small
 from strandline_spark.heads import Touched
 
-from strandline.receipt import Counts
+from strandline.runs.receipt import Counts
 
 KEYS = "_key STRING, _rederive BOOLEAN, _orderly BOOLEAN, changes BIGINT, partial BOOLEAN"
 VERSIONS = "_key STRING, _seq_from STRING, _is_head BOOLEAN, _is_current BOOLEAN, name STRING"

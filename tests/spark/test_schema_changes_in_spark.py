@@ -12,12 +12,12 @@ from cases.language import read
 from strandline_spark import engine
 from strandline_spark.engine import CaptureLake
 
-from strandline import rendering
+from strandline.cells import rendering
+from strandline.changes.rules import TableRules
 from strandline.connectors import CONNECTORS
 from strandline.engine import recorded_at
 from strandline.interpreter import interpret
-from strandline.lake import SourceLake
-from strandline.rules import TableRules
+from strandline.runs.lake import SourceLake
 
 _COUNT = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "2"))
 _SEED = int(os.environ.get("STRANDLINE_FUZZ_SEED", "0"))

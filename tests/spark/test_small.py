@@ -9,7 +9,7 @@ from strandline_spark.compaction import compact
 from strandline_spark.engine import CaptureLake
 
 from strandline import engine
-from strandline.lake import SourceLake
+from strandline.runs.lake import SourceLake
 
 SHORT, LONG = "shop.public.short", "shop.public.long"
 NOTE = "n" * small.LONG

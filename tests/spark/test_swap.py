@@ -11,9 +11,9 @@ from strandline_spark.work import done
 
 from strandline.engine import recorded_at
 from strandline.errors import Terminal, Transient
-from strandline.lake import SourceLake
-from strandline.manifest import Work
-from strandline.rebuild import STORES, Rebuild
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Work
+from strandline.runs.rebuild import STORES, Rebuild
 
 TOPIC = "shop.public.item"
 

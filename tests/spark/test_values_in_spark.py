@@ -12,10 +12,10 @@ from pyspark.sql import functions as F
 from strandline_spark import values
 from typetable import ROWS, UNFIT, UNHELD, Outcome, encoded
 
-from strandline.key import canonical
-from strandline.spelling import comparable_json
-from strandline.types import ColumnType, Kind, Wire
-from strandline.values import Number, UnfitError, UnheldError, decode, single
+from strandline.cells.spelling import comparable_json
+from strandline.cells.types import ColumnType, Kind, Wire
+from strandline.cells.values import Number, UnfitError, UnheldError, decode, single
+from strandline.changes.key import canonical
 
 
 class Found(NamedTuple):

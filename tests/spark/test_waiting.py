@@ -8,7 +8,7 @@ from strandline_spark.link import still_out
 
 from strandline import engine
 from strandline.interpreter import interpret
-from strandline.lake import SourceLake
+from strandline.runs.lake import SourceLake
 
 GONE = "__debezium_unavailable_value"
 

@@ -6,8 +6,8 @@ from strandline_spark.compaction import compact
 from strandline_spark.engine import CaptureLake
 
 from strandline.engine import recorded_at
-from strandline.lake import SourceLake
-from strandline.manifest import OffsetRange
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import OffsetRange
 
 TOPIC = "shop.public.good"
 

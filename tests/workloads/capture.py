@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from strandline.record import Record
+from strandline.changes.record import Record
 from workloads.choices import Choices
 from workloads.database import START, Database, timeline
 from workloads.emitters import SOURCES

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from strandline.record import Record
+from strandline.changes.record import Record
 from workloads.choices import Choices
 
 _WRONG = (

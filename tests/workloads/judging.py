@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from strandline.changes.record import Record
 from strandline.engine import Engine, Outcome
-from strandline.record import Record
 from workloads.capture import Capture, packed
 from workloads.comparison import differences, entity_differences, ill_formed, rows_by_topic
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from zlib import crc32
 
-from strandline.record import Coordinates, Record
+from strandline.changes.record import Coordinates, Record
 from workloads.choices import Choices
 from workloads.emitters import Emitter
 from workloads.messages import Message

@@ -2,7 +2,7 @@
 
 import json
 
-from strandline.record import Record
+from strandline.changes.record import Record
 
 _ORDER = (
     "snapshot", "file", "pos", "row", "gtid", "sequence", "lsn", "txId", "commit_lsn", "change_lsn",

@@ -9,8 +9,8 @@ from typing import ClassVar
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from strandline.changes.version import TimeQuality
 from strandline.connectors import Connector as Rules
-from strandline.version import TimeQuality
 
 _NUMBERED = 307  # Debezium 3.7: since then `total_order` survives restarts
 

@@ -3,8 +3,8 @@
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from strandline.changes.version import TimeQuality
 from strandline.connectors import CONNECTORS
-from strandline.version import TimeQuality
 from strandline_spark.connectors.connector import Connector, hexadecimal, joined, known, quality
 
 

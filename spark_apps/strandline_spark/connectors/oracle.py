@@ -3,9 +3,9 @@
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from strandline.changes.version import TimeQuality
 from strandline.connectors import CONNECTORS
 from strandline.connectors.oracle import LCR, WIDTH
-from strandline.version import TimeQuality
 from strandline_spark.connectors.connector import (
     Connector,
     joined,

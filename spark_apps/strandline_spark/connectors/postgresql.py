@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from strandline.changes.version import TimeQuality
 from strandline.connectors import CONNECTORS
-from strandline.version import TimeQuality
 from strandline_spark.connectors.connector import Connector, hexadecimal, joined, known, quality
 
 _WIDTH = 16  # digits of one number of the pair that orders

@@ -3,9 +3,9 @@
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from strandline.cells.spelling import STRING
+from strandline.changes.version import TimeQuality
 from strandline.connectors import CONNECTORS
-from strandline.spelling import STRING
-from strandline.version import TimeQuality
 from strandline_spark.connectors.connector import Connector, hexadecimal, known, quality, whole
 from strandline_spark.connectors.postgresql import PostgreSQL
 

@@ -1,0 +1,1 @@
+"""Values of columns: their types, how JSON spells them, and how they are shown."""

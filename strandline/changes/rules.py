@@ -1,0 +1,156 @@
+"""The rules of one table: what its records do not say themselves, and a source file may.
+
+They travel in the manifest as JSON; both engines ask nothing else about a table.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from strandline.cells import types
+from strandline.cells.types import ColumnType
+from strandline.errors import Terminal
+from strandline.sources.nearness import nearest
+
+PLACEHOLDER = "__debezium_unavailable_value"
+
+_PRIMITIVES = (
+    "boolean", "int8", "int16", "int32", "int64", "float32", "float64", "float", "double",
+    "string", "bytes",
+)  # fmt: skip
+# The last parts of Debezium's names of semantic types, by their package.
+_SEMANTIC = {
+    "io.debezium.time.": (
+        "Date", "Time", "MicroTime", "NanoTime", "Timestamp", "MicroTimestamp", "NanoTimestamp",
+        "ZonedTimestamp", "ZonedTime", "Year", "MicroDuration", "NanoDuration", "Interval",
+        "IsoDate", "IsoTime", "IsoTimestamp",
+    ),
+    "io.debezium.data.": (
+        "Bits", "Enum", "EnumSet", "Json", "Xml", "Uuid", "Ltree", "Tsvector",
+        "VariableScaleDecimal",
+    ),
+    "io.debezium.data.geometry.": ("Point", "Geometry", "Geography"),
+}  # fmt: skip
+_FULL = {short: package + short for package, names in _SEMANTIC.items() for short in names}
+_DECLARED = re.compile(r"([A-Za-z][\w.]*)(?:\((\d+)(?:,\s*(\d+))?\))?")
+_DECIMAL = "org.apache.kafka.connect.data.Decimal"
+_UNSIGNED = "bigint unsigned"
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """From `since` (milliseconds, Kafka's time) on, positions are of another lineage of the log."""
+
+    number: int
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableRules:
+    """What a source file says of a table.
+
+    `key`: the columns that identify a row where its records have no key. `track`, `ignore`: the
+    columns whose change makes a version, or does not. `columns`: the column contract for records
+    without schema, as (name, type) in the words of `column_type`; a `string` there is kept as a
+    text where a schema says otherwise, too, unless it is a column of the key. `flattened`: None
+    lets each record show whether ExtractNewRecordState made it. `sweep`: whether a completed
+    snapshot closes the rows that it did not read. `hold_regress`: whether positions that go back,
+    as where a log begins anew, or that do not compare, stop the table until somebody decides.
+    """
+
+    key: tuple[str, ...] = ()
+    track: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    columns: tuple[tuple[str, str], ...] = ()
+    flattened: bool | None = None
+    sweep: bool = True
+    hold_regress: bool = False
+    placeholder: str = PLACEHOLDER
+    epochs: tuple[Epoch, ...] = ()
+
+    @property
+    def contract(self) -> dict[str, ColumnType]:
+        """The column types of the contract."""
+        return {name: column_type(text) for name, text in self.columns}
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The columns that the contract keeps as texts, whatever schemas say of them."""
+        return frozenset(name for name, of in self.contract.items() if of == types.TEXT)
+
+    def epoch(self, timestamp: int) -> int:
+        """The lineage of the log that a record of that Kafka time belongs to."""
+        return max((e.number for e in self.epochs if e.since <= timestamp), default=0)
+
+    def tracked(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """Those columns whose change makes a version, of all that the table has.
+
+        Raises `Terminal` where `track` names another: versions would be lost without a word.
+        """
+        lacking = [name for name in self.track if name not in {*columns, *dict(self.columns)}]
+        if lacking and columns:
+            raise Terminal(
+                f"'track' names the column '{lacking[0]}', which the table does not have; "
+                f"{nearest(lacking[0], columns)}. Mend it in the source file; a column that is to "
+                "come may be declared in 'columns'"
+            )
+        wanted = self.track or columns
+        return tuple(name for name in columns if name in wanted and name not in self.ignore)
+
+    @staticmethod
+    def from_fields(fields: Mapping[str, Any]) -> "TableRules":
+        """The rules from JSON's types, as `dataclasses.asdict` gives them."""
+        lists = {name: tuple(fields[name]) for name in ("key", "track", "ignore")}
+        return TableRules(
+            **{
+                **fields,
+                **lists,
+                "columns": tuple((name, of) for name, of in fields["columns"]),
+                "epochs": tuple(Epoch(**each) for each in fields["epochs"]),
+            }
+        )
+
+
+def column_type(text: str) -> ColumnType:
+    """The type of a contract's words; ValueError says which words there are.
+
+    Words: Connect's primitive types, `decimal(p,s)`, `bigint unsigned`, and the semantic types of
+    Debezium and Connect by full name or last part (`io.debezium.time.MicroTimestamp`, `Bits(8)`).
+    """
+    return types.from_connect(_connect_schema(text.strip()))
+
+
+def _connect_schema(text: str) -> dict[str, Any]:
+    if text.lower() == _UNSIGNED:
+        return {"type": "int64", "parameters": {"__debezium.source.column.type": text.upper()}}
+    declared = _DECLARED.fullmatch(text)
+    if declared is None:
+        raise ValueError(_unknown(text))
+    name, first, second = declared.groups()
+    if name.lower() == "decimal":
+        if first and not int(first):
+            raise ValueError(f"a decimal has 1 digit or more: {text!r}")
+        parameters = {"scale": second or "0"} | (
+            {"connect.decimal.precision": first} if first else {}
+        )
+        return {"type": "bytes", "name": _DECIMAL, "parameters": parameters}
+    if name in _PRIMITIVES:
+        return {"type": name}
+    full = _FULL.get(name, name)
+    if types.is_semantic(full):
+        return {"type": "string", "name": full, "parameters": {"length": first} if first else {}}
+    raise ValueError(_unknown(text))
+
+
+def _unknown(text: str) -> str:
+    return (
+        f"unknown type {text!r}; allowed are {', '.join(_PRIMITIVES)}, decimal(p,s), {_UNSIGNED}, "
+        "and Debezium's semantic types, such as MicroTimestamp, ZonedTimestamp, Date, Json, Bits(8)"
+    )
+
+
+def since(moment: datetime) -> int:
+    """An instant in milliseconds, as `Epoch` wants it."""
+    return int(moment.timestamp() * 1000)

@@ -1,0 +1,1 @@
+"""How bytes become documents: Connect's JSON, flattened rows, schema changes, notifications."""

@@ -1,0 +1,116 @@
+"""The manifest: everything that one compaction run needs to know, pinned.
+
+A manifest goes from Airflow to Spark as JSON. Every stage is a pure function of it and of the lake,
+so it may be run again, by anyone, any number of times.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from strandline.changes.rules import TableRules
+
+FORMAT = 2
+
+# The application whose transaction in the log of publications is the last published run.
+PUBLICATION = "publication"
+
+
+class Work(StrEnum):
+    """What a run does; each has a module of its name in the Spark wing."""
+
+    COMPACT = "compact"
+    MAINTAIN = "maintain"
+    REQUEUE = "requeue"
+    REPLAY = "replay"
+    UNDO = "undo"
+    ERASE = "erase"
+    RECONCILE = "reconcile"
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRange:
+    """Offsets `[start, end)` of one partition of one incarnation of a topic.
+
+    `topic_id` is Kafka's id of the incarnation (KIP-516); the topic's name where the broker has
+    none. `end` is the next offset to land, so holes of aborted transactions are inside.
+    """
+
+    topic: str
+    topic_id: str
+    partition: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableCut:
+    """What one table is to apply: the ranges of its topic that were landed and not yet applied."""
+
+    table: str
+    topic: str
+    ranges: tuple[OffsetRange, ...]
+    rules: TableRules = field(default_factory=TableRules)
+
+    @property
+    def offsets(self) -> int:
+        """How many offsets its ranges span: at least as many as there are records."""
+        return sum(offsets.end - offsets.start for offsets in self.ranges)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One run of one source, be it a compaction or what somebody ordered (`work`, `order`).
+
+    `number` counts runs of the source without gaps; it is the transaction version of every commit
+    that the run makes. `landing_version` pins the landing table. `control` holds the ranges of
+    topics without rows. `planned_at` is the plan's time in ISO-8601 UTC: what the run records as
+    `_recorded_at`, so a repetition records the same. `order` is the work's own dataclass as fields.
+    """
+
+    source: str
+    connector: str
+    lake: str
+    number: int
+    planned_at: str
+    landing_version: int
+    tables: tuple[TableCut, ...]
+    control: tuple[OffsetRange, ...] = ()
+    work: Work = Work.COMPACT
+    order: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def applies(self) -> bool:
+        """Whether its ranges say how far the tables are applied after it.
+
+        Those of any other work lie within what is applied already.
+        """
+        return self.work in {Work.COMPACT, Work.UNDO}
+
+    def to_json(self) -> str:
+        """The manifest as JSON text, stable to the letter."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True)
+
+    @staticmethod
+    def from_json(text: str) -> "Manifest":
+        """The manifest that `to_json` wrote; ValueError where another format wrote it."""
+        fields = json.loads(text)
+        if fields.pop("format", None) != FORMAT:
+            raise ValueError(f"not a manifest of format {FORMAT}")
+        tables = tuple(
+            TableCut(
+                cut["table"],
+                cut["topic"],
+                _ranges(cut["ranges"]),
+                TableRules.from_fields(cut["rules"]),
+            )
+            for cut in fields.pop("tables")
+        )
+        work = Work(fields.pop("work", Work.COMPACT))
+        return Manifest(tables=tables, control=_ranges(fields.pop("control")), work=work, **fields)
+
+
+def _ranges(items: list[Mapping[str, str]]) -> tuple[OffsetRange, ...]:
+    return tuple(OffsetRange(**item) for item in items)  # type: ignore[arg-type]

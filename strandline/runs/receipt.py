@@ -1,0 +1,104 @@
+"""The receipt: what a compaction run did, table by table. JSON that comes back from Spark."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from strandline.runs.manifest import Work
+from strandline.runs.rebuild import STORES
+
+FORMAT = 1
+
+_REBUILDING = frozenset({Work.REPLAY, Work.UNDO})  # they note the versions of stores in `did`
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Law 6 of one table and run: landed = changes + duplicates + control + quarantined.
+
+    `history_rows` and `current_rows` are the table's totals after the run, `rows_written` and
+    `rows_closed` what the run added and what it closed or rewrote.
+    """
+
+    landed: int = 0
+    changes: int = 0
+    duplicates: int = 0
+    control: int = 0
+    quarantined: int = 0
+    rows_written: int = 0
+    rows_closed: int = 0
+    history_rows: int = 0
+    current_rows: int = 0
+
+    @property
+    def conserved(self) -> bool:
+        """True where nothing vanished (law 6)."""
+        return self.landed == self.changes + self.duplicates + self.control + self.quarantined
+
+
+@dataclass(frozen=True, slots=True)
+class TableReceipt:
+    """What became of one table.
+
+    `error` is None where the run's work was done on the table, else what was wrong and what to do.
+    What a compaction failed on keeps its records for the next one. `history_version` is the Delta
+    version after the run, -1 where the table has no history yet, or has the one that it had before
+    a run that failed on it. `changed` is False where no row changed. `did` counts what else the
+    run's work did, in words. `regress`: where positions went back, and were taken as they are.
+    """
+
+    table: str
+    topic: str
+    counts: Counts
+    history_version: int = -1
+    changed: bool = False
+    seconds: float = 0.0
+    orphaned_moves: int = 0
+    error: str | None = None
+    regress: str | None = None
+    transient: bool = False
+    did: Mapping[str, int] = field(default_factory=dict)
+
+    def told(self, work: Work) -> str:
+        """What a run with that work did to the table, in a line for logs."""
+        if self.error is not None:
+            return self.error
+        counted: Mapping[str, int] = asdict(self.counts) if work is Work.COMPACT else self.did
+        if work in _REBUILDING:
+            counted = {name: count for name, count in counted.items() if name not in STORES}
+        counts = (f"{name.replace('_', ' ')} {count:,}" for name, count in counted.items())
+        return f"{', '.join(counts) or 'done'}; {self.seconds:.1f} s"
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What one run did. `control` counts records of topics without rows.
+
+    `stores` is what became of the source's tables that are no histories, where the work is on them;
+    their `topic` is "".
+    """
+
+    source: str
+    number: int
+    tables: tuple[TableReceipt, ...]
+    control: int = 0
+    seconds: float = 0.0
+    stores: tuple[TableReceipt, ...] = ()
+
+    def to_json(self) -> str:
+        """The receipt as JSON text."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True)
+
+    @staticmethod
+    def from_json(text: str) -> "Receipt":
+        """The receipt that `to_json` wrote; ValueError where another format wrote it."""
+        fields = json.loads(text)
+        if fields.pop("format", None) != FORMAT:
+            raise ValueError(f"not a receipt of format {FORMAT}")
+        tables = _tables(fields.pop("tables"))
+        return Receipt(tables=tables, stores=_tables(fields.pop("stores", ())), **fields)
+
+
+def _tables(items: Iterable[dict[str, Any]]) -> tuple[TableReceipt, ...]:
+    return tuple(TableReceipt(counts=Counts(**table.pop("counts")), **table) for table in items)

@@ -1,0 +1,41 @@
+"""What the engine asks of Spark, however it is started: by `spark-submit` or in a process.
+
+Java's own options are in `runs.jvm`; what holds for each session on any cluster, whatever it
+was started with, is `strandline_spark.compaction.SETTINGS`.
+"""
+
+DELTA_PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
+
+# Defaults of an application, as they were measured (bench/README.md).
+SETTINGS = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.scheduler.mode": "FAIR",  # tables run side by side inside one application
+    # Spark's own (50 and 200) cost seconds a commit on small tables.
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.sql.shuffle.partitions": "4",
+    # A third smaller than what Spark writes by itself.
+    "spark.sql.parquet.compression.codec": "zstd",
+    "spark.hadoop.parquet.compression.codec.zstd.level": "1",
+    # Parquet numbers the values of a column until the list of them is so long, by default a
+    # megabyte: columns of ever new values took more time, and more bytes than their values.
+    "spark.hadoop.parquet.dictionary.page.size": str(16 << 10),
+    # The classes that Spark generates for one large table are some hundreds, and it remembers the
+    # last hundred: each would be compiled, and warm up, once more for the next table or run.
+    "spark.sql.codegen.cache.maxEntries": "2000",
+    # Java never compiles a method that is longer than this, and Spark would have it interpreted.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
+    # Of one key with millions of changes a window reads back at once all that it has put on disk:
+    # each piece takes a megabyte of the heap, and more where it is read ahead.
+    "spark.unsafe.sorter.spill.read.ahead.enabled": "false",
+    # Noting the Python line of every expression, for errors, is more work than the expression.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # So much takes five million changes of one key, or a hundred values of 10 MB, in one batch.
+    "spark.driver.memory": "3g",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+# Where the driver is all there is, nobody else has to reach it.
+LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}

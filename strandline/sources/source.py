@@ -1,0 +1,369 @@
+"""A source file: `dags/sources/<name>.toml`, all that a user writes to get histories of a database.
+
+Unknown keys, wrong types and missing keys are `SpecError`s that name file, table and key and list
+what was allowed. The Source is immutable and says nothing about Airflow or Spark but ids.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from strandline.changes.position import LAST_EPOCH
+from strandline.changes.rules import PLACEHOLDER, Epoch, TableRules, column_type, since
+from strandline.connectors import CONNECTORS
+from strandline.errors import SpecError
+from strandline.sources import duration
+from strandline.sources.retention import Retention
+from strandline.sources.section import Section
+
+LAKE_VARIABLE = "STRANDLINE_LAKE"
+FRESHNESS = "2h"
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_LONGEST = 100  # letters of a name, which is a tag in Airflow too
+_CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+_TOPIC = re.compile(r"[A-Za-z0-9._-]+")  # what Kafka allows
+_TABLE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class TableSpec:
+    """What a user says of one table where it differs from the default."""
+
+    topic: str
+    name: str
+    rules: TableRules
+    tolerance: "Tolerance"
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """What is borne of a table without an alert.
+
+    `freshness`: how long a change may wait until it is in the published history. `quarantine`: how
+    many records may lie there.
+    """
+
+    freshness: timedelta
+    quarantine: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NotifierSpec:
+    """An Airflow notifier: the import path of its class, and what it is made with."""
+
+    path: str
+    arguments: Mapping[str, Any]
+
+
+def _less(prefix: str, topic: str) -> str:
+    """A topic without the connector's prefix."""
+    return topic.removeprefix(f"{prefix}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One database as Strandline sees it.
+
+    `segment_bytes` bounds what one landing task holds in memory, `max_segments` how many mapped
+    tasks one landing run plans; what is over is carried to the next run.
+    """
+
+    name: str
+    connector: str
+    topic_prefix: str
+    kafka_connection: str
+    spark_connection: str
+    lake: str
+    land_schedule: str | None
+    compact_schedule: str | None
+    maintain_schedule: str | None
+    segment_bytes: int
+    max_segments: int
+    control_topics: tuple[str, ...]
+    tables: tuple[TableSpec, ...]
+    spark_conf: Mapping[str, str]
+    default_rules: TableRules
+    default_tolerance: Tolerance
+    retention: Retention
+    notifiers: tuple[NotifierSpec, ...] = field(default=())
+
+    def rules(self, topic: str) -> TableRules:
+        """The rules of the table that a topic feeds; nobody flattens what is no row."""
+        if self.is_control(topic):
+            return replace(self.default_rules, flattened=False)
+        return next((t.rules for t in self.tables if t.topic == topic), self.default_rules)
+
+    def tolerance(self, topic: str) -> Tolerance:
+        """What is borne of the table that a topic feeds."""
+        return next((t.tolerance for t in self.tables if t.topic == topic), self.default_tolerance)
+
+    def table_name(self, topic: str) -> str:
+        """The table that a topic feeds: its configured name, else the topic less the prefix."""
+        own = next((table.name for table in self.tables if table.topic == topic), None)
+        return own or _less(self.topic_prefix, topic)
+
+    def is_control(self, topic: str) -> bool:
+        """True where the topic carries no rows: schema changes, transactions, heartbeats, notices.
+
+        Names are Debezium's defaults (debezium-facts §2.7, §2.8) besides the configured ones.
+        """
+        return topic in self.control_topics or topic in {
+            self.topic_prefix,
+            f"{self.topic_prefix}.transaction",
+            f"{self.topic_prefix}.message",
+            f"{self.topic_prefix}.notifications",
+            f"__debezium-heartbeat.{self.topic_prefix}",
+        }
+
+    @property
+    def routed(self) -> tuple[str, ...]:
+        """Topics of `[[table]]` sections that the connector does not give by itself."""
+        own = f"{self.topic_prefix}."
+        return tuple(table.topic for table in self.tables if not table.topic.startswith(own))
+
+    def notifies(self, topic: str) -> bool:
+        """True where the topic may carry notices of snapshots: its default name, or a given one."""
+        return topic == f"{self.topic_prefix}.notifications" or topic in self.control_topics
+
+    def owns(self, topic: str) -> bool:
+        """True where the topic belongs to this source."""
+        return (
+            self.is_control(topic)
+            or topic.startswith(f"{self.topic_prefix}.")
+            or any(table.topic == topic for table in self.tables)
+        )
+
+
+def load(path: Path, environ: Mapping[str, str] = os.environ) -> Source:
+    """The source of a file. Raises `SpecError` with one line that says what to fix."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise SpecError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{path}: not valid TOML: {error}") from error
+    return parse(text, path, environ)
+
+
+def refusal(path: Path, error: Exception) -> str:
+    """The line that says what is wrong with a file, also where nobody foresaw it."""
+    known = isinstance(error, SpecError)
+    return str(error) if known else f"{path}: {type(error).__name__}: {error}"
+
+
+def notifier(section: Section) -> NotifierSpec:
+    """The notifier that a section names; `SpecError` where it is not right."""
+    path = section.take("class", str, required=True)
+    arguments = section.take("arguments", dict, {})
+    section.finish()
+    if not _CLASS.fullmatch(path):
+        # Without what stands there, as it may be the address of a webhook.
+        raise SpecError(
+            f"{section.path}: {section.title}: 'class' must be the import path of an Airflow "
+            f"notifier, such as airflow.providers.smtp.notifications.smtp.SmtpNotifier"
+        )
+    return NotifierSpec(path, MappingProxyType(arguments))
+
+
+def parse(text: str, path: Path, environ: Mapping[str, str] = os.environ) -> Source:
+    """The source of a file's text; errors name the path, the source has its name."""
+    try:
+        document = tomllib.loads(text)
+    except ValueError as error:  # TOMLDecodeError is one; a number of too many digits another
+        raise SpecError(f"{path}: not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise SpecError(f"{path}: not valid TOML: nested too deeply") from error
+    if not _NAME.fullmatch(path.stem):
+        raise SpecError(
+            f"{path}: the file's name is the source's name and goes into DAG ids: "
+            "letters, digits, '_' and '-' only, a letter first"
+        )
+    if len(path.stem) > _LONGEST:
+        raise SpecError(
+            f"{path}: the file's name is the source's name, which must be of {_LONGEST} letters "
+            f"at most, not {len(path.stem)}"
+        )
+    return _Document(path, document).source(environ)
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    path: Path
+    values: dict[str, Any]
+
+    def source(self, environ: Mapping[str, str]) -> Source:
+        top = Section(self.path, "top level", self.values)
+        connector = top.take("connector", str, required=True)
+        if connector not in CONNECTORS:
+            raise SpecError(
+                f"{self.path}: top level: unknown connector '{connector}'; "
+                f"allowed are {', '.join(sorted(CONNECTORS))}"
+            )
+        lake = top.take("lake", str, environ.get(LAKE_VARIABLE))
+        if not lake:
+            raise SpecError(
+                f"{self.path}: no lake: set 'lake' to a folder or URI there, "
+                f"or the variable {LAKE_VARIABLE} for all sources"
+            )
+        titles = ("kafka", "schedule", "landing", "spark")
+        kafka, schedule, landing, spark = map(top.section, titles)
+        rules = TableRules(
+            placeholder=self._placeholder(top),
+            flattened=top.take("flattened", bool),
+            sweep=top.take("sweep", bool, True),
+            hold_regress=top.take("hold_regress", bool, True),
+            epochs=self._epochs(top),
+        )
+        tolerance = self._tolerance(top, Tolerance(duration.parse(FRESHNESS)))
+        prefix = self._topic_prefix(kafka)
+        source = Source(
+            name=self.path.stem,
+            connector=connector,
+            lake=lake.rstrip("/"),
+            topic_prefix=prefix,
+            kafka_connection=kafka.take("connection", str, "kafka_default"),
+            control_topics=kafka.strings("control_topics"),
+            land_schedule=schedule.take("land", str),
+            compact_schedule=schedule.take("compact", str),
+            maintain_schedule=schedule.take("maintain", str),
+            segment_bytes=landing.positive("segment_bytes", 64 << 20),
+            max_segments=landing.positive("max_segments", 64),
+            spark_connection=spark.take("connection", str, "spark_default"),
+            spark_conf=MappingProxyType(spark.mapping("conf")),
+            tables=self._tables(top, prefix, rules, tolerance),
+            default_rules=rules,
+            default_tolerance=tolerance,
+            retention=Retention.of(top.section("retention")),
+            notifiers=tuple(map(notifier, top.sections("notifier", "class"))),
+        )
+        for section in (top, kafka, schedule, landing, spark):
+            section.finish()
+        return source
+
+    def _placeholder(self, top: Section) -> str:
+        placeholder: str = top.take("placeholder", str, PLACEHOLDER)
+        if not placeholder.strip():
+            raise SpecError(
+                f"{self.path}: top level: 'placeholder' is empty, so that every empty text would "
+                "count as not sent: write the connector's unavailable.value.placeholder"
+            )
+        return placeholder
+
+    def _topic_prefix(self, kafka: Section) -> str:
+        prefix: str = kafka.take("topic_prefix", str, required=True)
+        if not prefix.strip():
+            raise SpecError(
+                f"{self.path}: {kafka.title}: 'topic_prefix' is empty: write the connector's "
+                "topic.prefix"
+            )
+        if not _TOPIC.fullmatch(prefix):
+            raise SpecError(
+                f"{self.path}: {kafka.title}: 'topic_prefix' begins the names of topics: letters, "
+                f"digits, '.', '_' and '-' only, not {prefix!r}"
+            )
+        return prefix
+
+    def _epochs(self, top: Section) -> tuple[Epoch, ...]:
+        epochs = []
+        for section in top.sections("epoch", "number"):
+            number = section.positive("number")
+            if number > LAST_EPOCH:
+                raise SpecError(
+                    f"{self.path}: {section.title}: 'number' must be {LAST_EPOCH} or less, not "
+                    f"{number}: number the lineages of a source 1, 2, 3"
+                )
+            moment = section.take("since", datetime, required=True)
+            section.finish()
+            if moment.tzinfo is None:
+                raise SpecError(f"{self.path}: {section.title}: 'since' needs an offset from UTC")
+            epochs.append(Epoch(number, since(moment)))
+        ordered = sorted(epochs, key=lambda epoch: epoch.since)
+        for before, after in pairwise(ordered):
+            if after.since == before.since or after.number <= before.number:
+                raise SpecError(
+                    f"{self.path}: [[epoch]]: later epochs need higher numbers, and each a time of "
+                    f"its own: see those of number {before.number} and {after.number}"
+                )
+        return tuple(ordered)
+
+    def _tolerance(self, section: Section, default: Tolerance) -> Tolerance:
+        text = section.take("freshness", str)
+        quarantine = section.take("quarantine", int, default.quarantine)
+        if quarantine < 0:
+            raise SpecError(
+                f"{self.path}: {section.title}: 'quarantine' must be 0 or more, not {quarantine}"
+            )
+        try:
+            freshness = default.freshness if text is None else duration.parse(text)
+        except ValueError as error:
+            raise SpecError(f"{self.path}: {section.title}: 'freshness' {error}") from error
+        return Tolerance(freshness, quarantine)
+
+    def _tables(
+        self, top: Section, prefix: str, rules: TableRules, tolerance: Tolerance
+    ) -> tuple[TableSpec, ...]:
+        sections = top.sections("table", "topic")
+        tables = [self._table(section, prefix, rules, tolerance) for section in sections]
+        for kind in ("topic", "name"):
+            values = [getattr(table, kind) for table in tables]
+            twice = next((value for value in values if values.count(value) > 1), None)
+            if twice is not None:
+                raise SpecError(f"{self.path}: two [[table]] sections have the {kind} '{twice}'")
+        return tuple(tables)
+
+    def _table(
+        self, section: Section, prefix: str, rules: TableRules, tolerance: Tolerance
+    ) -> TableSpec:
+        topic = section.take("topic", str, required=True)
+        if not _TOPIC.fullmatch(topic):
+            raise SpecError(
+                f"{self.path}: {section.title}: 'topic' is the name of a topic: letters, digits, "
+                f"'.', '_' and '-' only, not {topic!r}"
+            )
+        # As without the section: what is said of a table that has a history must not rename it.
+        name = section.take("name", str, _less(prefix, topic))
+        if not _TABLE_NAME.fullmatch(name):
+            raise SpecError(
+                f"{self.path}: {section.title}: 'name' becomes a folder: letters, digits, "
+                f"'_', '.', '$' and '-' only, not {name!r}"
+            )
+        own = replace(
+            rules,
+            key=section.strings("key"),
+            track=section.strings("track"),
+            ignore=section.strings("ignore"),
+            columns=tuple(section.mapping("columns").items()),
+            flattened=section.take("flattened", bool, rules.flattened),
+            sweep=section.take("sweep", bool, rules.sweep),
+            hold_regress=section.take("hold_regress", bool, rules.hold_regress),
+        )
+        borne = self._tolerance(section, tolerance)
+        section.finish()
+        self._check(section, own)
+        return TableSpec(topic, name, own, borne)
+
+    def _check(self, section: Section, rules: TableRules) -> None:
+        where = f"{self.path}: {section.title}"
+        for column, text in rules.columns:
+            try:
+                column_type(text)
+            except ValueError as error:
+                raise SpecError(f"{where}: 'columns.{column}': {error}") from error
+        both = set(rules.track) & set(rules.ignore)
+        if both:
+            raise SpecError(f"{where}: '{min(both)}' is in 'track' and in 'ignore'")
+        contract = dict(rules.columns)
+        for name in ("key", "track", "ignore"):
+            unknown = [c for c in getattr(rules, name) if contract and c not in contract]
+            if unknown:
+                raise SpecError(
+                    f"{where}: '{name}' names the column '{unknown[0]}', which 'columns' lacks; "
+                    f"there are {', '.join(contract)}"
+                )

@@ -1,0 +1,1 @@
+"""Why the history of a key is what it is, told and drawn."""
