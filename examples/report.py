@@ -8,7 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from examples.tally import TableTally
 from examples.truth import Agreement
-from strandline.interpreter import total
+from strandline.law import total
 from strandline.timelines.picture import draw
 from strandline.timelines.timeline import Opened, Timeline
 

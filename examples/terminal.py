@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from examples.tally import TableTally
-from strandline.interpreter import total
+from strandline.law import total
 from strandline.runs.receipt import Counts
 from strandline.timelines.picture import news_of
 from strandline.timelines.timeline import Bar, Opened, Timeline

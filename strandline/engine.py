@@ -14,7 +14,7 @@ from strandline.changes.change import Quarantined
 from strandline.changes.record import Record
 from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError
-from strandline.interpreter import Rules, interpret, no_rules
+from strandline.law import Rules, in_runs, no_rules
 from strandline.runs.receipt import Counts
 from strandline.sources.source import Source
 
@@ -45,10 +45,9 @@ class Engine(Protocol):
 
 
 def python(records: Sequence[Record], *, batches: int, source: Source | None) -> Outcome:
-    """The interpreter. It folds everything that has arrived in each run: the last one stands."""
-    del batches
+    """The law in this process, run after run."""
     connector = CONNECTORS[source.connector] if source else None
-    found = interpret(records, connector, recorded_at(records), rules(source))
+    found = in_runs(cut(records, batches), connector, recorded_at(records), rules(source))
     rows = ((table.topic, version.cells()) for table in found.tables for version in table.versions)
     stopped = [(table.topic, table.error) for table in found.tables if table.error is not None]
     doubtful = [(table.topic, table.regress) for table in found.tables if table.regress is not None]

@@ -1,4 +1,4 @@
-"""The Spark engine: the stages of `strandline.interpreter` as columns, and the commits.
+"""The Spark engine: the stages of `strandline.law` as columns, and the commits.
 
 decode → distinct → link → fold → apply. It must agree with the interpreter on every input; it may
 only be faster.

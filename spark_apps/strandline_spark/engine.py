@@ -24,8 +24,8 @@ from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS
 from strandline.engine import Outcome, cut, recorded_at, rules
 from strandline.errors import Terminal, UndecodableError
 from strandline.formats import connect
-from strandline.interpreter import Rules, no_rules, total
-from strandline.interpreter.decode import Decoder
+from strandline.law import Rules, no_rules, total
+from strandline.law.decode import Decoder
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, OffsetRange, TableCut
 from strandline.runs.receipt import Counts, Receipt, TableReceipt

@@ -1,10 +1,10 @@
-"""Changes that nothing orders, in columns; the twin of `strandline.interpreter.unordered`."""
+"""Changes that nothing orders, in columns; the twin of `strandline.law.unordered`."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from strandline.changes.position import NO_PARTITION
-from strandline.interpreter.unordered import words
+from strandline.law.unordered import words
 from strandline_spark.distinct import STREAMED, is_placed, major
 
 

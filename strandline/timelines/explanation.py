@@ -20,10 +20,10 @@ from strandline.changes.record import Coordinates, Record
 from strandline.changes.version import ClosedBy, TimeQuality, Version
 from strandline.connectors import Connector
 from strandline.errors import SpecError
-from strandline.interpreter import Rules, Stages, TableHistory, interpret, no_rules
-from strandline.interpreter.decode import Decoded
-from strandline.interpreter.fold import Shape, fold
-from strandline.interpreter.link import Life, Linked, located, table_at
+from strandline.law import Rules, Stages, TableHistory, interpret, no_rules
+from strandline.law.decode import Decoded
+from strandline.law.fold import Shape, fold
+from strandline.law.link import Life, Linked, located, table_at
 from strandline.timelines import lookup
 from strandline.timelines.steps import (
     Cell,
@@ -286,7 +286,7 @@ class _Telling:
         ]
         if streamed:
             return max(streamed, key=lambda change: change.seq).at
-        fences = self.stages.found.fences
+        fences = self.stages.truncates
         own = (fence for fence in fences if fence.concerns(read.scope))
         return next((fence.at for fence in own if major_of(fence.seq) == major), None)
 
@@ -299,7 +299,7 @@ class _Telling:
     def _passed_truncates(self) -> Iterator[tuple[_Place, Step]]:
         ends = [life.end for life in self.lives]
         ended = {end.at for end in ends if isinstance(end, Fence) and not end.sweep}
-        firsts = {(fence.seq, fence.scope): fence.at for fence in self.stages.found.fences}
+        firsts = {(fence.seq, fence.scope): fence.at for fence in self.stages.truncates}
         ordered = sorted(self.kept.values(), key=lambda change: change.seq)
         known = next((c.scope for c in ordered if c.scope is not None), None)
         for fence in self.stages.fences:

@@ -12,7 +12,7 @@ from chaos.records import TABLES
 from strandline.cells import rendering
 from strandline.changes.record import Record
 from strandline.connectors import CONNECTORS
-from strandline.interpreter import TableHistory, interpret
+from strandline.law import TableHistory, interpret
 from strandline.runs.lake import SourceLake
 
 # What differs from one broker, or one attempt, to the next without meaning anything.

@@ -1,4 +1,4 @@
-"""Every case of tests/cases on the interpreter, in every way that Kafka may deliver its records."""
+"""Every case of tests/cases, in every way that Kafka and runs may deliver its records."""
 
 from collections import defaultdict
 from itertools import pairwise
@@ -9,19 +9,28 @@ from cases.language import CaseError, cases, read, repeated
 
 from strandline.connectors import CONNECTORS
 from strandline.engine import recorded_at
-from strandline.interpreter import interpret
+from strandline.law import in_runs
 from strandline.sources import source
 
 CASES = cases()
 REPEATABLE = [case for case in CASES if case.replay]
 
 
-def run(case, records):
+def run(case, *runs):
+    """The histories of records that arrive in these runs."""
+    records = [record for each in runs for record in each]
     spec = source.parse(case.spec, Path(f"{case.prefix}.toml"), {"STRANDLINE_LAKE": "unused"})
-    found = interpret(records, CONNECTORS[case.connector], recorded_at(records), spec.rules)
+    found = in_runs(runs, CONNECTORS[case.connector], recorded_at(records), spec.rules)
     assert found.counts.conserved
     assert_well_formed(found)
     return found
+
+
+def told(found):
+    """What is counted and refused, which has to be the same in whatever runs records arrive."""
+    refused = [(q.reason, q.detail, q.key, q.at) for q in found.quarantined]
+    orphans = {table.topic: table.orphaned_moves for table in found.tables}
+    return found.counts, orphans, refused, [table.regress for table in found.tables]
 
 
 def assert_well_formed(found):
@@ -56,36 +65,55 @@ def test_a_case_in_one_run(case):
     # A table that stopped counts nothing.
     landed = [r for r in case.records if not (case.stops and r.at.topic in case.topics)]
     counts = {"landed": len(landed), "orphans": 0, **case.counts}
-    told = {
+    seen = {
         "landed": found.counts.landed,
         "orphans": sum(table.orphaned_moves for table in found.tables),
         "duplicates": found.counts.duplicates,
         "control": found.counts.control,
     }
     errors = [table.error for table in found.tables if table.error is not None]
-    assert {name: told[name] for name in counts} == counts
+    assert {name: seen[name] for name in counts} == counts
     assert [case.stops in error for error in errors] == ([True] if case.stops else [])
 
 
-@each([case for case in CASES if case.stops is None])
-def test_a_case_in_many_runs(case):
-    """The interpreter folds all that has arrived: every run is checked, the last one has it all."""
-    for number in range(len(case.records)):
-        run(case, case.records[:number])
-    in_runs = [record for batch in case.batches for record in batch]
-    assert history(case, run(case, in_runs)) == case.expected
+@each(CASES)
+def test_a_case_in_as_many_runs_as_it_has_records(case):
+    whole = run(case, case.records)
+    found = run(case, *([record] for record in case.records))
+    assert history(case, found) == case.expected
+    assert told(found) == told(whole)
 
 
 @each(CASES)
-def test_a_case_with_its_partitions_in_another_order(case):
-    records = sorted(case.records, key=lambda r: (r.at.topic, -r.at.partition, r.at.offset))
-    assert history(case, run(case, records)) == case.expected
+def test_a_case_in_two_runs_cut_anywhere(case):
+    whole = run(case, case.records)
+    for cut in range(1, len(case.records)):
+        found = run(case, case.records[:cut], case.records[cut:])
+        assert history(case, found) == case.expected, cut
+        assert told(found) == told(whole), cut
+
+
+@each(CASES)
+def test_a_case_of_which_one_partition_after_the_other_arrives(case):
+    """Each in a run of its own, forwards and backwards: keys of a move, fences, control topics."""
+    whole = run(case, case.records)
+    places = sorted({(record.at.topic, record.at.partition) for record in case.records})
+    for order in (places, places[::-1]):
+        runs = [[r for r in case.records if (r.at.topic, r.at.partition) == at] for at in order]
+        found = run(case, *runs)
+        assert history(case, found) == case.expected
+        assert told(found) == told(whole)
 
 
 @each(REPEATABLE)
 def test_a_case_with_every_suffix_delivered_again(case):
     for start in range(len(case.records)):
-        assert history(case, run(case, repeated(case, start))) == case.expected
+        again = repeated(case, start)
+        whole = run(case, again)
+        assert history(case, whole) == case.expected
+        new = len(case.records)
+        assert told(run(case, again[:new], again[new:])) == told(whole)
+        assert history(case, run(case, again[:new], again[new:])) == case.expected
 
 
 @pytest.mark.parametrize(

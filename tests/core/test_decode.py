@@ -8,8 +8,8 @@ from events import Stream
 from strandline import connectors
 from strandline.changes.change import Control, Quarantined
 from strandline.connectors import CONNECTORS
-from strandline.interpreter import interpret
-from strandline.interpreter.decode import Decoded, decode
+from strandline.law import interpret
+from strandline.law.decode import Decoded, decode
 
 
 def outcome(key=b'{"id":1}', value=b"{}"):

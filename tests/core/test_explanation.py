@@ -14,7 +14,7 @@ from strandline.changes.rules import TableRules
 from strandline.changes.version import ClosedBy
 from strandline.errors import SpecError
 from strandline.formats import capture
-from strandline.interpreter import interpret
+from strandline.law import interpret
 from strandline.timelines.drawing import ASCII, Pen, draw
 from strandline.timelines.explanation import gather
 from strandline.timelines.printable import cells, packed, printable

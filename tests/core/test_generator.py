@@ -12,7 +12,7 @@ from bench.stream import TRUNCATE, Batch, Shape, stream
 from strandline.changes.record import Coordinates, Record
 from strandline.changes.rules import TableRules
 from strandline.connectors import CONNECTORS
-from strandline.interpreter import interpret
+from strandline.law import interpret
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BATCHES = (

@@ -5,7 +5,7 @@ import random
 import pytest
 from events import Stream, told
 
-from strandline.interpreter import interpret
+from strandline.law import interpret
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import pytest
 
 from strandline.changes.key import canonical
 from strandline.errors import SpecError
-from strandline.interpreter import TableRules
-from strandline.interpreter.decode import Decoder
+from strandline.law import TableRules
+from strandline.law.decode import Decoder
 from strandline.sources.nearness import nearest
 from strandline.timelines.lookup import key, like
 

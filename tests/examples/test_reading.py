@@ -12,7 +12,7 @@ from deltalake import write_deltalake
 from examples.captures import CAPTURES
 from examples.snippets import SNIPPETS, snippet
 from strandline.changes.version import COLUMNS
-from strandline.interpreter import interpret
+from strandline.law import interpret
 
 PROJECT = Path(__file__).parents[2]
 DOCUMENT = PROJECT / "docs" / "reading-history.md"

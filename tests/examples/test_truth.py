@@ -8,7 +8,7 @@ import pytest
 from examples.truth import compare
 from strandline.cells import rendering
 from strandline.formats import capture
-from strandline.interpreter import interpret
+from strandline.law import interpret
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SPRING = {"code": "SPRING", "percent": "10.00"}

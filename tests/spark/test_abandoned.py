@@ -13,7 +13,7 @@ from strandline_spark.engine import CaptureLake
 from strandline.changes.rules import Epoch, TableRules
 from strandline.engine import recorded_at
 from strandline.errors import Transient
-from strandline.interpreter import interpret
+from strandline.law import interpret
 from strandline.runs.lake import SourceLake
 
 TOPIC = "shop.public.item"

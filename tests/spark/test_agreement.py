@@ -15,7 +15,7 @@ from strandline_spark.engine import spark as spark_engine
 from strandline import engine
 from strandline.cells import rendering
 from strandline.changes.rules import Epoch, TableRules
-from strandline.interpreter import interpret
+from strandline.law import interpret
 from strandline.runs.lake import SourceLake
 
 GONE = "__debezium_unavailable_value"
@@ -227,7 +227,7 @@ def test_a_table_whose_positions_go_back_is_held_until_an_epoch_is_declared(spar
 
 
 def _python(records):
-    from strandline.interpreter import interpret  # noqa: PLC0415 - beside its only use
+    from strandline.law import interpret  # noqa: PLC0415 - beside its only use
 
     return interpret(records).tables[0].versions
 

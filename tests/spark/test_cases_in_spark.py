@@ -20,7 +20,7 @@ from strandline_spark.engine import CaptureLake
 from strandline.cells import rendering
 from strandline.connectors import CONNECTORS
 from strandline.engine import recorded_at
-from strandline.interpreter import interpret, total
+from strandline.law import interpret, total
 from strandline.runs.lake import SourceLake
 from strandline.sources import source
 

@@ -17,7 +17,7 @@ from strandline_spark.engine import CaptureLake
 from strandline_spark.work import work_off
 
 from strandline.engine import recorded_at
-from strandline.interpreter import interpret
+from strandline.law import interpret
 from strandline.runs.lake import SourceLake
 
 GOOD, BAD = "shop.public.good", "shop.public.bad"

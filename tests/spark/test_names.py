@@ -7,7 +7,7 @@ from strandline_spark.compaction import compact
 from strandline_spark.engine import CaptureLake
 
 from strandline.engine import recorded_at
-from strandline.interpreter import interpret
+from strandline.law import interpret
 from strandline.runs.lake import SourceLake
 
 TOPIC = "shop.public.good"

@@ -16,7 +16,7 @@ from strandline.cells import rendering
 from strandline.changes.rules import TableRules
 from strandline.connectors import CONNECTORS
 from strandline.engine import recorded_at
-from strandline.interpreter import interpret
+from strandline.law import interpret
 from strandline.runs.lake import SourceLake
 
 _COUNT = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "2"))

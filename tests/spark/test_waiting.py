@@ -7,7 +7,7 @@ from strandline_spark.engine import CaptureLake
 from strandline_spark.link import still_out
 
 from strandline import engine
-from strandline.interpreter import interpret
+from strandline.law import interpret
 from strandline.runs.lake import SourceLake
 
 GONE = "__debezium_unavailable_value"

@@ -8,18 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from strandline.changes import scope
 from strandline.changes.change import Change, Fence
-from strandline.interpreter.link import Life
+from strandline.law.lineage import Doubt
+from strandline.law.link import Life
 
 _Met = tuple[int, int, str, str]  # offset and partition of a record, its scope, that of the row
 
 
-def mixed(changes: Iterable[Change], lives: Mapping[str, Sequence[Life]]) -> str | None:
-    """Of distinct changes and their lives the first record of a row of another server, in words."""
+def mixed(changes: Iterable[Change], lives: Mapping[str, Sequence[Life]]) -> Doubt | None:
+    """Of distinct changes and their lives the first record of a row of another server."""
     first = min((*_of_keys(changes), *_of_fences(lives)), default=None)
     if first is None:
         return None
     offset, partition, own, before = first
-    return scope.mixed(partition, offset, own, before)
+    return offset, partition, scope.mixed(partition, offset, own, before)
 
 
 def _of_keys(changes: Iterable[Change]) -> Iterator[_Met]:

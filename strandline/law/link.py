@@ -13,11 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from strandline.changes.change import ENDS, IMAGES, Change, Fence, Op
 from strandline.changes.position import Local, directly_after, is_placed, major_of, next_to
-from strandline.formats.notification import Snapshot
-from strandline.interpreter.distinct import Distinct
-from strandline.interpreter.moves import inferred
-from strandline.interpreter.shift import in_turn
-from strandline.interpreter.sweep import spared, sweeps
+from strandline.law.shift import in_turn
+from strandline.law.sweep import spared
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +23,6 @@ class Habits:
 
     shifts: bool = False
     reads_last: bool = False
-    infers_moves: bool = False
     full_before: bool = False
     shares_fences: bool = False
 
@@ -68,22 +64,21 @@ def entity_id(key: str, seq: str) -> str:
     return hashlib.sha256(f"{key}@{seq}".encode()).hexdigest()[:32]
 
 
-def link(
-    found: Distinct, snapshots: Sequence[Snapshot] = (), habits: Habits | None = None
-) -> Linked:
-    """Lives and their lineage from the distinct changes and fences of one table."""
-    habits = habits or Habits()
-    changes = inferred(found.changes) if habits.infers_moves else found.changes
-    swept = list(sweeps(found.reads, snapshots))
-    fences = sorted((*found.fences, *swept), key=lambda fence: (fence.seq, fence.sweep))
-    fences = [_behind(fence, swept) for fence in fences]
+def link(changes: Iterable[Change], fences: Sequence[Fence], habits: Habits) -> Linked:
+    """Lives and their lineage from the distinct changes of a group; `fences` as `ordered` them."""
     by_key: dict[str, list[Change]] = defaultdict(list)
     for change in changes:
         by_key[change.key].append(change)
     lives = {
         key: list(_Stays(key, fences, habits).lives(own)) for key, own in sorted(by_key.items())
     }
-    return Linked(lives, _link_moves(lives, changes))
+    return Linked(lives, _link_moves(lives, (c for own in by_key.values() for c in own)))
+
+
+def ordered(truncates: Iterable[Fence], sweeps: Sequence[Fence]) -> list[Fence]:
+    """The fences of a table in their order."""
+    fences = sorted((*truncates, *sweeps), key=lambda fence: (fence.seq, fence.sweep))
+    return [_behind(fence, sweeps) for fence in fences]
 
 
 def table_at(changes: Sequence[Change], seq: str) -> str | None:

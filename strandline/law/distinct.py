@@ -7,46 +7,41 @@ partition, first delivery or second, and shares its fate (§3).
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from strandline.changes.change import ENDS, Change, Fence, Op, Quarantined
 from strandline.changes.position import directly_after, fence_seq, is_placed, major_of
 from strandline.changes.record import Coordinates
-from strandline.interpreter.in_flight import Reads
-from strandline.interpreter.repetition import occurrences
+from strandline.law.facts import Facts
+from strandline.law.in_flight import last_reads
+from strandline.law.repetition import occurrences
 
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """First deliveries in no particular order, and how many records were something else.
-
-    `reads` are all deliveries of the reads of whole snapshots: a snapshot that repeats the reads of
-    one that was aborted is complete all the same.
-    """
+    """First deliveries in no particular order, and how many records were something else."""
 
     changes: tuple[Change, ...]
-    fences: tuple[Fence, ...]
     duplicates: int
     absorbed: int  # tombstones that add nothing to the delete before them
-    reads: tuple[Change, ...] = ()
 
 
 def distinct(
-    changes: Collection[Change],
-    fences: Collection[Fence],
-    refused: Iterable[Quarantined] = (),
+    changes: Sequence[Change],
+    refused: Iterable[Quarantined],
+    facts: Facts,
     *,
     shares: bool = False,
     shifts: bool = False,
 ) -> Distinct:
-    """The distinct changes and fences of one table.
+    """The distinct changes of some keys, of which these are all deliveries.
 
-    `refused` are the records in quarantine: a tombstone behind one of them waits for it. `shares`
-    and `shifts` are the connector's habits.
+    `refused` are the records in quarantine that name one of the keys: a tombstone behind one of
+    them waits for it. `facts` are those of the table, `shares` and `shifts` the connector's habits.
     """
     # Where positions are not shared no change has an equal one, and ordinals say nothing new.
-    rows = _Rows(occurrences(changes, shifts=shifts) if shares else {}, Reads(changes))
+    rows = _Rows(occurrences(changes, facts, shifts=shifts) if shares else {}, facts.reads)
     partitions: dict[tuple[int, str], list[Change | Quarantined]] = defaultdict(list)
     records: list[Change | Quarantined] = [*changes, *refused]
     for record in sorted(records, key=lambda r: (r.at.partition, r.at.offset)):
@@ -55,17 +50,11 @@ def distinct(
     placed = {change.key for change in changes if is_placed(major_of(change.seq))}
     for (_, key), own in partitions.items():
         rows.read(own, placed=key in placed)
-    kept, first = rows.kept(), _first_fences(fences)
-    return Distinct(
-        changes=tuple(kept),
-        fences=first,
-        duplicates=rows.count - len(kept) + len(fences) - len(first),
-        absorbed=rows.absorbed,
-        reads=tuple(change for change in changes if change.whole),
-    )
+    kept = rows.kept()
+    return Distinct(tuple(kept), rows.count - len(kept), rows.absorbed)
 
 
-def _first_fences(fences: Iterable[Fence]) -> tuple[Fence, ...]:
+def first_fences(fences: Iterable[Fence]) -> tuple[Fence, ...]:
     """Of the deliveries of one truncate the earliest by Kafka's time, whichever its partition."""
     first: dict[tuple[str, str | None], Fence] = {}
     for fence in sorted(fences, key=lambda f: (f.stored, f.at.offset, f.at.partition)):
@@ -96,7 +85,7 @@ class _Lone:
 class _Rows:
     """The changes of rows; each key's records are read as they lie in a partition."""
 
-    def __init__(self, nth: Mapping[Coordinates, int], reads: Reads) -> None:
+    def __init__(self, nth: Mapping[Coordinates, int], reads: Mapping[str, int]) -> None:
         self.count = 0
         self.absorbed = 0
         self._nth = nth
@@ -178,7 +167,7 @@ def _order(delivery: _Delivery) -> tuple[int, int, int]:
 class _Places:
     """Where records stand that have no position of their own, among one key in one partition."""
 
-    def __init__(self, reads: Reads, *, placed: bool) -> None:
+    def __init__(self, reads: Mapping[str, int], *, placed: bool) -> None:
         self._high = ""
         self._read = ""
         self._streamed = ""
@@ -200,7 +189,7 @@ class _Places:
         ones carry that of the slot in the run that made it.
         """
         if change.in_flight:
-            read = max(self._read, self._reads.before(change))
+            read = max(self._read, last_reads(self._reads, change))
             if change.seq < read:
                 change = replace(change, seq=directly_after(read, change.at))
         self._high = max(self._high, change.seq)

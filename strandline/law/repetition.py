@@ -21,14 +21,18 @@ from strandline.changes.change import Change, Op
 from strandline.changes.image import Image, alike
 from strandline.changes.position import major_of
 from strandline.changes.record import Coordinates
+from strandline.law.facts import Facts
+
+Nth = Mapping[Coordinates, int]
 
 
-def occurrences(changes: Collection[Change], *, shifts: bool) -> Mapping[Coordinates, int]:
+def occurrences(changes: Collection[Change], facts: Facts, *, shifts: bool) -> Nth:
     """Which of several equal changes a delivery is of, where it is not of the first.
 
-    `shifts`: a key may be taken over before its row left it, so several rows stand at once.
+    `changes` are all deliveries of some keys, `facts` those of their table. `shifts`: a key may be
+    taken over before its row left it, so several rows stand at once.
     """
-    genuine = _genuine_repetitions(changes, shifts=shifts)
+    genuine = _genuine_repetitions(changes, facts, shifts=shifts)
     ordinals: dict[object, set[str]] = defaultdict(set)
     for change in changes:
         if change.ordinal is not None:
@@ -50,6 +54,28 @@ def occurrences(changes: Collection[Change], *, shifts: bool) -> Mapping[Coordin
     return found
 
 
+def survey(changes: Collection[Change]) -> tuple[frozenset[str], frozenset[Coordinates]]:
+    """Of all deliveries of a table: the positions that are shared, and what a rewind sent again."""
+    placed = [c for c in changes if _is_placed(c)]
+    shared = _shared(c for c in placed if c.ordinal is None)
+    if not shared:
+        return frozenset(), frozenset()
+    partitions = _by_partition(placed).values()
+    return shared, frozenset(at for partition in partitions for at in _rewound(partition))
+
+
+def repeats(changes: Iterable[Change]) -> bool:
+    """Whether one of these came twice and has no ordinal: then the table has to be surveyed."""
+    seen: set[tuple[object, ...]] = set()
+    for change in changes:
+        if change.ordinal is None and _is_placed(change):
+            identity = _identity(change)
+            if identity in seen:
+                return True
+            seen.add(identity)
+    return False
+
+
 def _identity(change: Change) -> tuple[object, ...]:
     return (change.key, *change.identity)
 
@@ -59,24 +85,28 @@ def _as_number(ordinal: str) -> tuple[int, str]:
     return len(ordinal), ordinal
 
 
-def _genuine_repetitions(changes: Collection[Change], *, shifts: bool) -> frozenset[Coordinates]:
+def _genuine_repetitions(
+    changes: Collection[Change], facts: Facts, *, shifts: bool
+) -> frozenset[Coordinates]:
     """Where the changes stand that look like a second delivery and are none."""
-    placed = [c for c in changes if c.op is not Op.TOMBSTONE and _link(c)]
-    rows = [c for c in placed if c.ordinal is None]
-    shared = _shared(rows)
-    candidates = {place for place in _repeated(rows) if place[0] in shared}
-    if not candidates:
+    if not facts.shared:
         return frozenset()
-    partitions: dict[int, list[Change]] = defaultdict(list)
-    for change in placed:
-        partitions[change.at.partition].append(change)
+    partitions = _by_partition(c for c in changes if _is_placed(c) and c.ordinal is None)
     return frozenset(
-        at
-        for partition in partitions.values()
-        for at in _Partition(candidates, shifts).genuine(
-            sorted(partition, key=lambda c: c.at.offset)
-        )
+        at for partition in partitions.values() for at in _genuine(partition, facts, shifts=shifts)
     )
+
+
+def _is_placed(change: Change) -> bool:
+    """A flattened row has no place to share: its identity says it all."""
+    return change.op is not Op.TOMBSTONE and bool(_link(change))
+
+
+def _by_partition(changes: Iterable[Change]) -> Mapping[int, list[Change]]:
+    partitions: dict[int, list[Change]] = defaultdict(list)
+    for change in sorted(changes, key=lambda c: c.at.offset):
+        partitions[change.at.partition].append(change)
+    return partitions
 
 
 def _place(change: Change) -> tuple[object, ...]:
@@ -89,18 +119,7 @@ def _link(change: Change) -> str:
     return "" if change.position is None else change.position.link
 
 
-def _repeated(rows: Iterable[Change]) -> set[tuple[object, ...]]:
-    seen: set[tuple[object, ...]] = set()
-    again: set[tuple[object, ...]] = set()
-    for change in rows:
-        identity = _identity(change)
-        if identity in seen:
-            again.add(_place(change))
-        seen.add(identity)
-    return again
-
-
-def _shared(rows: Iterable[Change]) -> set[object]:
+def _shared(rows: Iterable[Change]) -> frozenset[str]:
     """The major positions with a place that several row changes claim.
 
     The two halves of one key move count once. Where one place is shared every place of the position
@@ -110,7 +129,7 @@ def _shared(rows: Iterable[Change]) -> set[object]:
     for change in rows:
         if change.op is not Op.READ:
             claims[_place(change)].add(_claim(change))
-    return {place[0] for place, claimed in claims.items() if len(claimed) > 1}
+    return frozenset(str(place[0]) for place, claimed in claims.items() if len(claimed) > 1)
 
 
 def _claim(change: Change) -> object:
@@ -155,42 +174,46 @@ class _Standing:
             del self.rows[at]
 
 
-class _Partition:
-    """One partition, read in order of its offsets."""
-
-    def __init__(self, candidates: set[tuple[object, ...]], shifts: bool) -> None:  # noqa: FBT001
-        self._candidates = candidates
-        self._seen: set[tuple[object, ...]] = set()
-        self._standing: dict[str, _Standing] = defaultdict(lambda: _Standing(shifts))
-        self._high = ""
-        self._rewound = False
-        self._run: tuple[str | None, bool] | None = None
-
-    def genuine(self, changes: Iterable[Change]) -> Iterator[Coordinates]:
-        for change in changes:
-            restarted = self._restarted(change)
-            if change.ordinal is not None:
+def _genuine(changes: Iterable[Change], facts: Facts, *, shifts: bool) -> Iterator[Coordinates]:
+    """In one partition, read in order of its offsets."""
+    seen: set[tuple[object, ...]] = set()
+    standing: dict[str, _Standing] = defaultdict(lambda: _Standing(shifts))
+    for change in changes:
+        identity = _identity(change)
+        rows = standing[change.key]
+        if identity in seen:
+            shared = major_of(change.seq) in facts.shared
+            if change.at in facts.rewound or not shared or not rows.starts_from(change):
                 continue
-            identity = _identity(change)
-            major = major_of(change.seq)
-            standing = self._standing[change.key]
-            if identity in self._seen:
-                # From a rewind or restart on what is known is a repetition, up to the first news.
-                self._rewound |= restarted or major < self._high
-                shared = _place(change) in self._candidates
-                if self._rewound or not shared or not standing.starts_from(change):
-                    continue
-                yield change.at
-            else:
-                self._rewound = False
-            self._seen.add(identity)
-            self._high = max(self._high, major)
-            standing.apply(change)
+            yield change.at
+        seen.add(identity)
+        rows.apply(change)
 
-    def _restarted(self, change: Change) -> bool:
-        """Another run than that of the record before, or one with other settings."""
-        before, self._run = self._run, (change.connector_run, change.ordinal is None)
-        if before is None:
-            return False
-        run, unnumbered = before
-        return unnumbered != (change.ordinal is None) or run not in {None, change.connector_run}
+
+def _rewound(changes: Iterable[Change]) -> Iterator[Coordinates]:
+    """In one partition what came again, from a rewind or a restart up to the first news."""
+    seen: set[tuple[object, ...]] = set()
+    high = ""
+    rewound = False
+    before: Change | None = None
+    for change in changes:
+        restarted = before is not None and _restarted(before, change)
+        before = change
+        if change.ordinal is not None:
+            continue
+        identity, major = _identity(change), major_of(change.seq)
+        if identity in seen:
+            rewound |= restarted or major < high
+            if rewound:
+                yield change.at
+        else:
+            rewound = False
+        seen.add(identity)
+        high = max(high, major)
+
+
+def _restarted(before: Change, change: Change) -> bool:
+    """Another run than that of the record before, or one with other settings."""
+    if (before.ordinal is None) != (change.ordinal is None):
+        return True
+    return before.connector_run not in {None, change.connector_run}

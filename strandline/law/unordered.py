@@ -10,9 +10,10 @@ from collections.abc import Iterable
 
 from strandline.changes.change import Change, Op
 from strandline.changes.position import is_placed, lane, major_of
+from strandline.law.lineage import Doubt
 
 
-def unordered(changes: Iterable[Change]) -> str | None:
+def unordered(changes: Iterable[Change]) -> Doubt | None:
     """Of a keyless table's distinct changes the first that may stand before or behind another."""
     places: dict[tuple[str, str], list[Change]] = defaultdict(list)
     for change in changes:
@@ -23,7 +24,7 @@ def unordered(changes: Iterable[Change]) -> str | None:
         for (_, major), group in places.items()
         if is_placed(major) and len({lane(c.seq) for c in group}) > 1
     ]
-    return None if not told else words(*min(told))
+    return (*min(told), words(*min(told))) if told else None
 
 
 def words(offset: int, partition: int) -> str:

@@ -6,9 +6,12 @@ from strandline.changes import lineage
 from strandline.changes.change import Change, Op
 from strandline.changes.position import major_of
 
+# Offset and partition of a record, and what is to be said of it.
+Doubt = tuple[int, int, str]
 
-def regress(changes: Iterable[Change], *, reads_newest: bool) -> str | None:
-    """Of distinct changes the first that goes back in its own key and partition, in words.
+
+def regress(changes: Iterable[Change], *, reads_newest: bool) -> Doubt | None:
+    """Of distinct changes the first that goes back in its own key and partition.
 
     Asked of reads of a snapshot only where nothing newer can have been sent before them (else they
     tell of the past), and not of changes in flight at a connector's start.
@@ -25,5 +28,6 @@ def regress(changes: Iterable[Change], *, reads_newest: bool) -> str | None:
             newest[place] = major
         if back:
             position = None if change.position is None else change.position.text
-            return lineage.told(change.at.partition, change.at.offset, position)
+            at = change.at
+            return at.offset, at.partition, lineage.told(at.partition, at.offset, position)
     return None

@@ -4,35 +4,48 @@ Its fence stands directly before the reads and spares the keys that were read. A
 which no read came has no position: no sweep (§9, A7).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from strandline.changes import scope
 from strandline.changes.change import Change, Fence
 from strandline.changes.position import before_phase, major_of
 from strandline.formats.notification import Snapshot
+from strandline.law.facts import read_order
+
+First = Mapping[tuple[Snapshot, str], Change]
 
 
-def sweeps(reads: Iterable[Change], snapshots: Sequence[Snapshot]) -> Iterator[Fence]:
-    """One fence per complete snapshot that read rows of this table.
+def first_reads(reads: Iterable[Change], snapshots: Sequence[Snapshot]) -> First:
+    """The first read of each complete snapshot, for each physical table that it read.
 
     `reads` are all deliveries: one that repeats a read of a snapshot before counts for its own.
     """
-    reads = [read for read in reads if read.emitted is not None]
+    found: dict[tuple[Snapshot, str], Change] = {}
+    if not snapshots:
+        return found
+    for read in reads:
+        if not read.whole or read.emitted is None:
+            continue
+        for snapshot in snapshots:
+            if _is_of(read, snapshot):
+                of = (snapshot, _table(read))
+                found[of] = min(read, found.get(of, read), key=read_order)
+    return found
+
+
+def sweeps(first: First, snapshots: Sequence[Snapshot]) -> Iterator[Fence]:
+    """One fence for each of these complete snapshots and each table of which it read rows."""
     for snapshot in snapshots:
-        own = [read for read in reads if _is_of(read, snapshot)]
-        for table in sorted({_table(read) for read in own}):
-            first = min(
-                (read for read in own if _table(read) == table),
-                key=lambda read: (major_of(read.seq), read.at.offset, read.at.partition),
-            )
-            yield Fence(
-                first.at,
-                before_phase(first.seq),
-                first.time,
-                first.scope,
-                sweep=True,
-                stored=first.stored,
-            )
+        for (of, _), read in sorted(first.items(), key=lambda each: each[0][1]):
+            if of == snapshot:
+                yield Fence(
+                    read.at,
+                    before_phase(read.seq),
+                    read.time,
+                    read.scope,
+                    sweep=True,
+                    stored=read.stored,
+                )
 
 
 def _table(read: Change) -> str:

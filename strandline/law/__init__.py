@@ -1,0 +1,139 @@
+"""The law: what the history of a table is, written down once.
+
+> history(key) = fold(the distinct changes of the key and the truncate fences of its table,
+> in source-log order)
+
+`decode` makes of each record a row, a fence, a control record or one for quarantine, and `facts` of
+all that rows of a table must know of each other. `group` folds the keys that have something to say
+about each other: `distinct` (of the deliveries of one change the first stays), `link` (changes
+become the lives of rows, truncates end them, key moves join them), `fold` (lives become versions).
+`table` does so run after run; here a stream of several tables is taken through its runs.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from strandline.changes.change import Quarantined
+from strandline.changes.record import Record
+from strandline.changes.rules import TableRules
+from strandline.connectors import Connector
+from strandline.law.announcements import Announcements, Rules
+from strandline.law.decode import Decoder
+from strandline.law.records import Records
+from strandline.law.table import Stages, Table, TableHistory
+from strandline.runs.receipt import Counts
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NO_RULES = TableRules()
+
+
+def no_rules(topic: str) -> TableRules:
+    """What is said of a table where no source file is."""
+    del topic
+    return _NO_RULES
+
+
+@dataclass(frozen=True, slots=True)
+class Histories:
+    """The histories of a stream, the records that could not be read, and law 6 over all of it."""
+
+    tables: list[TableHistory]
+    quarantined: list[Quarantined]
+    counts: Counts
+
+
+@dataclass(slots=True)
+class Stream:
+    """The records of a source in one process, run after run.
+
+    `connector` None: the one that the records name. `rules`: those of a topic's table. A record
+    that was landed twice (same coordinates) counts once.
+    """
+
+    connector: Connector | None = None
+    rules: Rules = no_rules
+    recorded_at: datetime = _EPOCH
+    tables: dict[str, Table] = field(default_factory=dict)
+    announced: Announcements = field(init=False)
+    found: dict[str, TableHistory] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.announced = Announcements(self.connector, self.rules)
+
+    def run(self, records: Iterable[Record]) -> None:
+        """Folds what arrived, in any order that Kafka can produce, into the tables' histories."""
+        arrived: dict[str, dict[tuple[int, int], Record]] = defaultdict(dict)
+        for record in records:
+            arrived[record.at.topic][record.at.partition, record.at.offset] = record
+        own = {topic: [of[place] for place in sorted(of)] for topic, of in arrived.items()}
+        self.announced.add(record for topic in sorted(own) for record in own[topic])
+        history, snapshots = self.announced.history, self.announced.snapshots
+        for topic in sorted(self.tables.keys() | own.keys()):
+            if topic not in self.tables:
+                self.tables[topic] = self._table(topic)
+            self.tables[topic].run(own.get(topic, ()), history, snapshots)
+            self.found[topic] = self.tables[topic].history()
+
+    def _table(self, topic: str) -> Table:
+        rules = self.rules(topic)
+        decoder = Decoder(self.connector, rules, self.announced.history)
+        return Table(topic, rules, self.recorded_at, Records(decoder))
+
+    def histories(self) -> Histories:
+        """What all runs came to."""
+        found = [self.found[topic] for topic in sorted(self.found)]
+        refused = (q for table in self.tables.values() for q in table.records.refused.values())
+        return Histories(
+            tables=[history for history in found if history.counts.changes or history.error],
+            quarantined=sorted(refused, key=lambda q: (q.at.topic, q.at.partition, q.at.offset)),
+            counts=total(history.counts for history in found),
+        )
+
+
+def interpret(
+    records: Iterable[Record],
+    connector: Connector | None = None,
+    recorded_at: datetime = _EPOCH,
+    rules: Rules = no_rules,
+) -> Histories:
+    """The histories of records that arrive in one run."""
+    return in_runs((tuple(records),), connector, recorded_at, rules)
+
+
+def in_runs(
+    runs: Iterable[Iterable[Record]],
+    connector: Connector | None = None,
+    recorded_at: datetime = _EPOCH,
+    rules: Rules = no_rules,
+) -> Histories:
+    """The histories of records that arrive in several runs, each of which goes on from the last."""
+    stream = Stream(connector, rules, recorded_at)
+    for records in runs:
+        stream.run(records)
+    return stream.histories()
+
+
+def total(counts: Iterable[Counts]) -> Counts:
+    """The sum, number by number."""
+    result = Counts()
+    for each in counts:
+        result = replace(
+            result,
+            **{name: getattr(result, name) + getattr(each, name) for name in Counts.__slots__},
+        )
+    return result
+
+
+__all__: Sequence[str] = (
+    "Histories",
+    "Rules",
+    "Stages",
+    "Stream",
+    "TableHistory",
+    "in_runs",
+    "interpret",
+    "no_rules",
+    "total",
+)

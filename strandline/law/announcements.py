@@ -1,0 +1,80 @@
+"""What a stream's control records say of all of its tables.
+
+Schema changes say how records without a schema are to be read, notices which snapshots are
+complete. Both come in topics of their own, or between the rows.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from strandline import connectors
+from strandline.changes.change import Control
+from strandline.changes.record import Coordinates, Record
+from strandline.changes.rules import TableRules
+from strandline.connectors import Connector
+from strandline.formats import notification, schema_history
+from strandline.formats.notification import Notice, Snapshot
+from strandline.formats.schema_history import SchemaChange, SchemaHistory
+from strandline.law.decode import Decoder
+
+Rules = Callable[[str], TableRules]
+
+
+@dataclass(slots=True)
+class Announcements:
+    """The notices and schema changes of a stream so far, by where they were met."""
+
+    connector: Connector | None
+    rules: Rules
+    notices: set[Notice] = field(default_factory=set)
+    changes: dict[Coordinates, SchemaChange] = field(default_factory=dict)
+
+    def add(self, records: Iterable[Record]) -> bool:
+        """Takes up what these records announce; whether they change a schema."""
+        known = len(self.changes)
+        for record in records:
+            if _may_announce(record):
+                self._add(record)
+        return len(self.changes) > known
+
+    def _add(self, record: Record) -> None:
+        outcome = Decoder(self.connector, self.rules(record.at.topic)).decode(record)
+        if not isinstance(outcome, Control):
+            return
+        notice = notification.notice(outcome.payload)
+        if notice is not None:
+            self.notices.add(notice)
+        change = schema_history.schema_change(record.at, outcome.payload, record.timestamp)
+        if change is not None:
+            self.changes[record.at] = change
+            self.connector = self.connector or connectors.of(_source(outcome.payload))
+
+    @property
+    def snapshots(self) -> list[Snapshot]:
+        """The complete snapshots."""
+        return notification.completed(self.notices)
+
+    @property
+    def history(self) -> SchemaHistory:
+        """The definitions of the source's tables."""
+        if not self.changes or self.connector is None:
+            return SchemaHistory()
+        # The lineages of the log are the source's: each of its topics knows them.
+        first = min(self.changes, key=lambda at: (at.topic, at.partition, at.offset))
+        epoch = self.rules(first.topic).epoch
+        return schema_history.history(self.changes.values(), self.connector, epoch)
+
+
+def _may_announce(record: Record) -> bool:
+    """A cheap look before the record is parsed twice."""
+    value = record.value or b""
+    return b'"aggregate_type"' in value or b'"tableChanges"' in value
+
+
+def _source(payload: Mapping[str, object]) -> Mapping[str, object]:
+    """Where a DDL event says it comes from; position style names it in `position`."""
+    for name in ("position", "source"):
+        place = payload.get(name)
+        if isinstance(place, dict) and connectors.of(place) is not None:
+            return place
+    return {}

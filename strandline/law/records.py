@@ -1,0 +1,148 @@
+"""The records of one topic on record: what each is, and the facts that they tell.
+
+Records that name no table (tombstones, and what is in quarantine) are read by what the others say:
+where that changes, they are read once more. So are all, where the schema history does.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from strandline.cells import widening
+from strandline.cells.types import ColumnType
+from strandline.changes import scope
+from strandline.changes.change import Change, Control, Fence, Op, Quarantined
+from strandline.changes.record import Coordinates, Record
+from strandline.law import in_flight
+from strandline.law.decode import Decoded, Decoder, Kin, Outcome
+from strandline.law.facts import NONE, Facts, Place, merged
+
+
+@dataclass(slots=True)
+class Records:
+    """What has been decoded of a topic, and which keys the last records touched.
+
+    `decoder` knows what is known of nameless records; `rows` are the changes, `refused` the records
+    in quarantine, by where they lie; `nameless` the records that say nothing of their table.
+    """
+
+    decoder: Decoder
+    facts: Facts = NONE
+    landed: dict[Coordinates, Record] = field(default_factory=dict)
+    rows: dict[Coordinates, Decoded] = field(default_factory=dict)
+    refused: dict[Coordinates, Quarantined] = field(default_factory=dict)
+    nameless: dict[Coordinates, Record] = field(default_factory=dict)
+
+    def add(self, records: Iterable[Record]) -> set[str]:
+        """Takes up records that were not here before; the keys that they touch."""
+        new = {record.at: record for record in records if record.at not in self.landed}
+        self.landed.update(new)
+        return self._decoded(new.values())
+
+    def anew(self, decoder: Decoder) -> set[str]:
+        """Reads all records once more, in the light of another schema history."""
+        touched = set(self.named())
+        self.decoder, self.facts = decoder, NONE
+        for known in (self.rows, self.refused, self.nameless):
+            known.clear()
+        return touched | self._decoded(self.landed.values())
+
+    def named(self) -> Iterable[str]:
+        """The keys of all records that have one."""
+        yield from (row.change.key for row in self.rows.values())
+        yield from (each.key for each in self.refused.values() if each.key is not None)
+
+    def _decoded(self, records: Iterable[Record]) -> set[str]:
+        found = []
+        for record in records:
+            outcome = self.decoder.decode(record)
+            if _is_nameless(outcome):
+                self.nameless[record.at] = record
+            else:
+                self._take(record.at, outcome)
+            found.append(facts_of(outcome))
+        self.facts += merged(found)
+        touched = {of for of in map(_key, map(self._of, (r.at for r in records))) if of}
+        return touched | self._named(records)
+
+    def _named(self, records: Iterable[Record]) -> set[str]:
+        """Reads those that name no table; all of them, where more is known of it than before."""
+        kin = Kin(self.facts.scopes, written_alike(self.facts))
+        wanted: Iterable[Record] = records
+        if kin != self.decoder.kin:
+            self.decoder = replace(self.decoder, kin=kin)
+            wanted = self.nameless.values()
+        touched: set[str] = set()
+        for record in wanted:
+            if record.at not in self.nameless:
+                continue
+            before, outcome = self._of(record.at), self.decoder.decode(record)
+            if outcome != before:
+                self._take(record.at, outcome)
+                touched |= {of for of in (_key(before), _key(outcome)) if of is not None}
+        return touched
+
+    def _of(self, at: Coordinates) -> Decoded | Quarantined | None:
+        return self.rows.get(at) or self.refused.get(at)
+
+    def _take(self, at: Coordinates, outcome: Outcome) -> None:
+        self.rows.pop(at, None)
+        self.refused.pop(at, None)
+        if isinstance(outcome, Decoded):
+            self.rows[at] = outcome
+        elif isinstance(outcome, Quarantined):
+            self.refused[at] = outcome
+
+
+def _key(outcome: Outcome | None) -> str | None:
+    if isinstance(outcome, Decoded):
+        return outcome.change.key
+    return outcome.key if isinstance(outcome, Quarantined) else None
+
+
+def _is_nameless(outcome: Outcome) -> bool:
+    if isinstance(outcome, Decoded):
+        return outcome.change.op is Op.TOMBSTONE
+    return isinstance(outcome, Quarantined)
+
+
+def facts_of(outcome: Outcome) -> Facts:
+    """What one record says by itself."""
+    match outcome:
+        case Decoded(change=change):
+            return _of_row(outcome, change)
+        case Fence():
+            open_ = frozenset({outcome.tx_id} if outcome.in_flight and outcome.tx_id else ())
+            return Facts(fences={outcome.at: outcome}, open=open_)
+        case Control():
+            return Facts(control={outcome.at: outcome})
+        case _:
+            return NONE
+
+
+def _of_row(row: Decoded, change: Change) -> Facts:
+    if change.op is Op.TOMBSTONE:
+        return NONE
+    at = change.at
+    named = frozenset() if change.scope is None else frozenset({scope.table(change.scope)})
+    return Facts(
+        declared=_placed(row.columns, at),
+        inferred=_placed(row.inferred, at),
+        described=_placed(row.columns if row.described else {}, at),
+        scopes=named,
+        connectors={} if row.connector is None else {row.connector: (at.partition, at.offset, 0)},
+        reads=in_flight.reads((change,)),
+        open=in_flight.open_transactions((change,) if change.op is not Op.READ else (), ()),
+    )
+
+
+def _placed(types: Mapping[str, ColumnType], at: Coordinates) -> dict[str, dict[ColumnType, Place]]:
+    return {name: {of: (at.partition, at.offset, n)} for n, (name, of) in enumerate(types.items())}
+
+
+def written_alike(facts: Facts) -> dict[str, ColumnType]:
+    """The types of columns that embedded schemas describe, where all write them in one way."""
+    found = {
+        name: widening.written_alike(sorted(types, key=types.__getitem__))
+        for name, types in facts.described.items()
+    }
+    return {name: of for name, of in found.items() if of is not None}

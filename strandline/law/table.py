@@ -1,0 +1,338 @@
+"""One table, run after run: what arrived is decoded, and the groups that it touches are folded.
+
+A run derives anew the groups whose result may differ: those with records of the run, those of rows
+that have another place or another partner now, those that a fence may end which was not there
+before. All other keys keep their versions.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from strandline.cells import inference, naming, widening
+from strandline.cells.types import ColumnType
+from strandline.changes.change import Change, Fence, Op, Quarantined
+from strandline.changes.lineage import held
+from strandline.changes.position import major_of
+from strandline.changes.record import Record
+from strandline.changes.rules import TableRules
+from strandline.changes.version import Version
+from strandline.errors import Terminal
+from strandline.formats import notification
+from strandline.formats.notification import Snapshot
+from strandline.formats.schema_history import SchemaHistory
+from strandline.law import group, in_flight, moves, rekeyed, repetition, sweep
+from strandline.law.decode import Decoded, Decoder
+from strandline.law.distinct import Distinct, first_fences
+from strandline.law.facts import Facts
+from strandline.law.fold import Shape
+from strandline.law.group import Derived
+from strandline.law.link import Linked, ordered
+from strandline.law.moves import Moves
+from strandline.law.records import Records
+from strandline.runs.receipt import Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """What each stage handed to the next, for those who explain a history.
+
+    `changes` and `fences` are all deliveries, `found` and `truncates` the first ones. `decoder` is
+    that of the topic, `shape` what the fold compared by.
+    """
+
+    decoder: Decoder
+    changes: Sequence[Change]
+    fences: Sequence[Fence]
+    found: Distinct
+    truncates: Sequence[Fence]
+    linked: Linked
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class TableHistory:
+    """What the records of one topic came to. `columns` are the business columns in their order.
+
+    `error`: why the table stopped, and what to do; it has no versions, counts and stages then.
+    `regress`: where positions went back, or do not compare, and were taken as they are.
+    """
+
+    topic: str
+    columns: dict[str, ColumnType]
+    versions: list[Version]
+    counts: Counts
+    orphaned_moves: int = 0
+    error: str | None = None
+    regress: str | None = None
+    stages: Stages | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True)
+class Table:
+    """The records of a topic, and what its groups came to. `waiting` are keys to derive."""
+
+    topic: str
+    rules: TableRules
+    recorded_at: datetime
+    records: Records
+    waiting: set[str] = field(default_factory=set)
+    groups: dict[str, Derived] = field(default_factory=dict)
+    snapshots: Sequence[Snapshot] = ()
+    context: group.Table | None = None
+
+    def run(
+        self, records: Iterable[Record], history: SchemaHistory, snapshots: Sequence[Snapshot]
+    ) -> None:
+        """Takes up what arrived for the topic, and what the stream announced since."""
+        if history != self.records.decoder.history:
+            self.waiting |= self.records.anew(replace(self.records.decoder, history=history))
+        self.waiting |= self.records.add(records)
+        self.snapshots = snapshots
+
+    def history(self) -> TableHistory:
+        """The history of all that has arrived."""
+        try:
+            return self._folded()
+        except Terminal as error:
+            return TableHistory(self.topic, {}, [], Counts(), error=str(error))
+
+    def _folded(self) -> TableHistory:
+        context = self._context()
+        self._derive(context)
+        derived = list({id(each): each for each in self.groups.values()}.values())
+        regress = self._regress(derived)
+        rekeyed.check(context.facts.latest, (each.standing for each in derived))
+        return self._told(context, derived, regress)
+
+    # ------------------------------------------------------------------ what the table knows
+
+    def _context(self) -> group.Table:
+        facts = self.records.facts
+        columns = columns_of(facts, self._texts(facts))
+        rows = list(self.records.rows.values())
+        facts = survey(facts, rows, self._trusted(facts))
+        truncates = first_fences(self._placed(facts))
+        swept = list(sweep.sweeps(facts.first, self._trusted(facts)))
+        habits = facts.connector
+        inferred = moves.inferred(facts.halves) if habits and habits.infers_moves else {}
+        return group.Table(
+            columns, facts, ordered(truncates, swept), inferred, self.rules, self.recorded_at
+        )
+
+    def _placed(self, facts: Facts) -> list[Fence]:
+        return [in_flight.by_own_position(fence, facts.open) for fence in facts.fences.values()]
+
+    def _trusted(self, facts: Facts) -> Sequence[Snapshot]:
+        if not self.rules.sweep:
+            return ()
+        tasks = facts.connector is not None and facts.connector.several_tasks
+        return notification.trusted(self.snapshots, several_tasks=tasks)
+
+    def _texts(self, facts: Facts) -> frozenset[str]:
+        """The columns that the contract wants as texts; how keys are spelled, their schemas say."""
+        wanted = self.rules.texts
+        if not wanted or not facts.declared:
+            return wanted
+        return wanted.difference(*(json.loads(key) for key in self.records.named()))
+
+    # ------------------------------------------------------------------ what groups come to
+
+    def _derive(self, context: group.Table) -> None:
+        rows, refused = self._by_key()
+        touched = self.waiting | self._affected(context, rows)
+        pairs = edges(self.records.rows.values(), context.moves)
+        for keys in joined(rows.keys() | refused.keys(), pairs):
+            if touched.isdisjoint(keys):
+                continue
+            own = [row for key in keys for row in rows.get(key, ())]
+            left = [each for key in keys for each in refused.get(key, ())]
+            derived = group.derive(own, left, context)
+            self.groups.update(dict.fromkeys(keys, derived))
+        for key in touched - rows.keys() - refused.keys():
+            self.groups.pop(key, None)  # a nameless record has another key now
+        self.waiting, self.context = set(), context
+
+    def _by_key(self) -> tuple[dict[str, list[Decoded]], dict[str, list[Quarantined]]]:
+        rows: dict[str, list[Decoded]] = defaultdict(list)
+        for row in self.records.rows.values():
+            rows[row.change.key].append(row)
+        refused: dict[str, list[Quarantined]] = defaultdict(list)
+        for each in self.records.refused.values():
+            if each.key is not None:
+                refused[each.key].append(each)
+        return rows, refused
+
+    def _affected(self, now: group.Table, rows: Mapping[str, Sequence[Decoded]]) -> set[str]:
+        """The keys whose history may be another one by what is known of the table now."""
+        was = self.context
+        if was is None or was.connector != now.connector or _retyped(was.columns, now.columns):
+            return set(rows)
+        changes = [row.change for own in rows.values() for row in own]
+        found = _moved_elsewhere(changes, was.facts, now.facts)
+        found |= _sent_again(changes, was.facts, now.facts)
+        for link in was.moves.keys() ^ now.moves.keys():
+            found |= {*was.moves.get(link, ()), *now.moves.get(link, ())}
+        fences = _different(was.fences, now.fences)
+        return found | {key for key, of in self.groups.items() if _is_fenced(key, of, fences)}
+
+    # ------------------------------------------------------------------ what is told of it
+
+    def _regress(self, derived: Iterable[Derived]) -> str | None:
+        found = group.first_doubts(each.doubts for each in derived)
+        regress = next((doubt[2] for doubt in found if doubt is not None), None)
+        if regress is not None and self.rules.hold_regress:
+            raise held(regress)
+        return regress
+
+    def _told(
+        self, context: group.Table, derived: Sequence[Derived], regress: str | None
+    ) -> TableHistory:
+        versions = [
+            _with_columns(version, context.columns)
+            for key in sorted(self.groups)
+            for version in self.groups[key].versions.get(key, ())
+        ]
+        facts, refused = context.facts, self.records.refused
+        truncates = first_fences(self._placed(facts))
+        found = [each.found for each in derived]
+        applied = sum(len(each.changes) for each in found) + len(truncates)
+        duplicates = sum(each.duplicates for each in found) + len(facts.fences) - len(truncates)
+        control = len(facts.control) + sum(each.absorbed for each in found)
+        return TableHistory(
+            self.topic,
+            dict(context.columns),
+            versions,
+            Counts(
+                landed=applied + duplicates + control + len(refused),
+                changes=applied,
+                duplicates=duplicates,
+                control=control,
+                quarantined=len(refused),
+                rows_written=len(versions),
+                history_rows=len(versions),
+                current_rows=sum(version.seq_to is None for version in versions),
+            ),
+            sum(each.orphans for each in derived),
+            regress=regress,
+            stages=Stages(
+                self.records.decoder,
+                [change for each in derived for change in each.changes],
+                self._placed(facts),
+                Distinct(tuple(c for each in found for c in each.changes), 0, 0),
+                truncates,
+                Linked({k: v for each in derived for k, v in each.linked.lives.items()}, 0),
+                context.shape,
+            ),
+        )
+
+
+def columns_of(facts: Facts, texts: frozenset[str]) -> dict[str, ColumnType]:
+    """The business columns: declared ones as they appeared, then inferred ones by name.
+
+    Raises `Terminal` where a column's values have no type in common, or its name is taken.
+    """
+    naming.check({**facts.declared, **facts.inferred})
+    shown = {
+        name: inference.merged(name, sorted(kinds, key=kinds.__getitem__))
+        for name, kinds in facts.inferred.items()
+    }
+    declared = sorted(facts.declared.items(), key=lambda each: min(each[1].values()))
+    columns = {
+        name: widening.common(
+            name,
+            [*sorted(kinds, key=kinds.__getitem__), *([shown[name]] if name in shown else [])],
+            texts,
+        )
+        for name, kinds in declared
+    }
+    return columns | {name: shown[name] for name in sorted(shown.keys() - columns.keys())}
+
+
+def survey(facts: Facts, rows: Sequence[Decoded], snapshots: Sequence[Snapshot]) -> Facts:
+    """The facts and what the places of rows tell, of all deliveries of a table."""
+    streamed: list[Change | Fence] = [
+        *(row.change for row in rows if row.change.op is not Op.READ),
+        *facts.fences.values(),
+    ]
+    facts += Facts(open=in_flight.open_transactions(streamed, facts.reads))
+    changes = [group.settled(row, facts) for row in rows]
+    facts += Facts(latest=rekeyed.latest(changes), first=sweep.first_reads(changes, snapshots))
+    connector = facts.connector
+    if connector is not None and connector.infers_moves:
+        facts += Facts(halves=moves.halves(changes))
+    if connector is not None and connector.shares and repetition.repeats(changes):
+        shared, rewound = repetition.survey(changes)
+        facts += Facts(shared=shared, rewound=rewound)
+    return facts
+
+
+def edges(rows: Iterable[Decoded], moves: Moves) -> Iterator[tuple[str, str]]:
+    """The keys that rows have moved between."""
+    for row in rows:
+        change = row.change
+        for other in (change.moved_to, change.moved_from):
+            if other is not None:
+                yield change.key, other
+    yield from moves.values()
+
+
+def joined(keys: Iterable[str], edges: Iterable[tuple[str, str]]) -> Iterator[list[str]]:
+    """The groups of keys that edges join, each in order (union-find)."""
+    parent: dict[str, str] = {}
+
+    def root(key: str) -> str:
+        while (above := parent.get(key, key)) != key:
+            parent[key] = parent.get(above, above)  # halves the way for those who come after
+            key = above
+        return key
+
+    for one, other in edges:
+        parent[root(one)] = root(other)
+    groups: dict[str, list[str]] = defaultdict(list)
+    for key in sorted(keys):
+        groups[root(key)].append(key)
+    yield from groups.values()
+
+
+def _with_columns(version: Version, columns: Mapping[str, ColumnType]) -> Version:
+    """The version, with NULL in columns that came after it."""
+    if len(version.row) == len(columns):
+        return version
+    return replace(version, row={name: version.row.get(name) for name in columns})
+
+
+def _retyped(was: Mapping[str, ColumnType], now: Mapping[str, ColumnType]) -> bool:
+    """Whether a column has another type than it had; new columns change no version."""
+    return any(now.get(name) != of for name, of in was.items())
+
+
+def _moved_elsewhere(changes: Iterable[Change], was: Facts, now: Facts) -> set[str]:
+    """Keys with changes of transactions that are known to have been open now."""
+    if was.open == now.open and was.reads == now.reads:
+        return set()
+    return {c.key for c in changes if c.tx_id in now.open or c.in_flight}
+
+
+def _sent_again(changes: Iterable[Change], was: Facts, now: Facts) -> set[str]:
+    """Keys with changes that may count otherwise, by what a rewind has sent again."""
+    positions, places = was.shared ^ now.shared, was.rewound ^ now.rewound
+    if not positions and not places:
+        return set()
+    return {c.key for c in changes if c.at in places or major_of(c.seq) in positions}
+
+
+def _different(was: Sequence[Fence], now: Sequence[Fence]) -> list[Fence]:
+    return [f for f in now if f not in was] + [f for f in was if f not in now]
+
+
+def _is_fenced(key: str, of: Derived, fences: Sequence[Fence]) -> bool:
+    """Whether one of these fences may end a row of the key: one that stands, or stood behind it."""
+    if not fences:
+        return False
+    lives = of.linked.lives.get(key, [])
+    stands = bool(lives) and lives[-1].end is None
+    seen = max((c.seq for c in of.found.changes if c.key == key), default="")
+    return stands or any(f.local is not None or major_of(f.seq) <= major_of(seen) for f in fences)
