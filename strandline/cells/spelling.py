@@ -66,6 +66,12 @@ def compact(value: Any) -> str:
 
     Not recursive: a document may be nested as deeply as a parser lets it.
     """
+    if not isinstance(value, dict | list):
+        return _scalar(value)
+    if isinstance(value, dict) and not any(
+        isinstance(each, dict | list) for each in value.values()
+    ):
+        return "{" + ",".join([f"{quote(n)}:{_scalar(each)}" for n, each in value.items()]) + "}"
     done: list[str] = []
     waiting: list[Any] = [value]
     while waiting:
@@ -95,21 +101,19 @@ class _Sign(str):
 
 
 def _scalar(value: Any) -> str:
-    match value:
-        case str():
-            return quote(value)
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case Number():
-            return value.text
-        case _:
-            return str(value)
+    if isinstance(value, str):
+        return quote(value)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value.text if isinstance(value, Number) else str(value)
 
 
 def quote(text: str) -> str:
     """A JSON string as Jackson writes it: control characters in upper-case hex, little else."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     return '"' + _ESCAPED.sub(lambda found: _ESCAPES[found[0]], text) + '"'
 
 

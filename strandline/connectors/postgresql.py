@@ -11,6 +11,7 @@ fallbacks (debezium-facts §1.2).
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from strandline.changes.position import Position, digits
@@ -60,9 +61,19 @@ def integer_like(value: object) -> bool:
 
 def _pair(source: Mapping[str, Any]) -> tuple[object, object]:
     sequence = source.get("sequence")
+    if isinstance(sequence, str):
+        return _read(sequence)
     try:
-        pair = json.loads(sequence) if isinstance(sequence, str) else sequence
-        commit, lsn = [None, None] if pair is None else pair
+        commit, lsn = [None, None] if sequence is None else sequence
+    except (ValueError, TypeError) as error:
+        raise UndecodableError("no_position", f"source.sequence is {sequence!r}") from error
+    return commit, lsn
+
+
+@lru_cache(maxsize=64)  # each record is asked several times
+def _read(sequence: str) -> tuple[object, object]:
+    try:
+        commit, lsn = json.loads(sequence)
     except (ValueError, TypeError, RecursionError) as error:
         raise UndecodableError("no_position", f"source.sequence is {sequence!r}") from error
     return commit, lsn

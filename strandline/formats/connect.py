@@ -41,7 +41,7 @@ def parse(data: bytes, what: str) -> Document:
     except UnicodeDecodeError as error:
         raise UndecodableError("invalid_utf8", f"the {what} is not UTF-8") from error
     try:
-        document = json.loads(text, parse_float=values.Number, parse_constant=_refuse)
+        document = _EXACT.decode(text)
     except (ValueError, RecursionError) as error:
         raise UndecodableError("invalid_json", f"the {what} is not JSON") from error
     if "\\u" in text and LONE_SURROGATE.search(text):  # the word alone is found much faster
@@ -81,6 +81,10 @@ def _is_ambiguous(text: str) -> bool:
 def _refuse(constant: str) -> None:
     """JSON has no bare NaN or Infinity; JsonConverter writes them as strings."""
     raise ValueError(constant)
+
+
+# Made once: `json.loads` would make one for each text.
+_EXACT = json.JSONDecoder(parse_float=values.Number, parse_constant=_refuse)
 
 
 def fields(schema: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
