@@ -1,4 +1,4 @@
-"""The command line: `strandline history`, `strandline explain`, `strandline check` (DESIGN §6)."""
+"""The command line: `strandline history`, `strandline explain`, `strandline check`."""
 
 import argparse
 import json

@@ -18,7 +18,7 @@ class SpecError(Terminal):
 
 
 class AuditError(Terminal):
-    """A batch would break a law (DESIGN §1); its table is not committed."""
+    """A batch would break a law (README.md, "The law"); its table is not committed."""
 
 
 class UndecodableError(StrandlineError):

@@ -2,7 +2,7 @@
 
 A deadline counts from the time for which a run was planned, or from when Airflow made it where that
 was later: the first run of a DAG that was paused has not taken long. Airflow's own reference from
-the time of queueing makes it impossible to clear such a run (HTTP 500, apache/airflow#70368).
+the time of queueing makes it impossible to clear such a run (docs/facts/airflow.md, "Deadlines").
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The audit before the commit: laws 5 and 6 on the keys that a run touches (DESIGN §3.3)."""
+"""The audit before the commit: laws 5 and 6 of README.md on the keys that a run touches."""
 
 from dataclasses import dataclass
 

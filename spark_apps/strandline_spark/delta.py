@@ -1,7 +1,7 @@
 """Delta tables as the engine uses them: existence, transactions, fenced writes.
 
 Every commit of a run carries (application, run number); Delta refuses a second one, so a repeated
-or stale run changes nothing (delta-facts, "Idempotence").
+or stale run changes nothing (docs/facts/delta.md, "Idempotence").
 """
 
 import json

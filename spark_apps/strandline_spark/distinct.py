@@ -124,9 +124,10 @@ def numbered(deliveries: DataFrame, refused: DataFrame | None) -> DataFrame:
 def first_deliveries(deliveries: DataFrame) -> DataFrame:
     """Of numbered deliveries the first, and all lone tombstones.
 
-    `_repeated`: one that came before, as its neighbour did, with a tombstone (ordering-notes §9,
-    A9). It adds nothing but a number to the duplicates. What is sent again behind it has one before
-    it; but it is of the record before it, if that has a tombstone whenever it is sent again.
+    `_repeated`: one that came before, as its neighbour did, with a tombstone
+    (docs/facts/questions.md, A9). It adds nothing but a number to the duplicates. What is sent
+    again behind it has one before it; but it is of the record before it, if that has a tombstone
+    whenever it is sent again.
     """
     before = F.lag("_followed").over(raw())
     after = F.lead("_preceded").over(raw())

@@ -28,7 +28,7 @@ def fenced(rows: DataFrame, fences: DataFrame | None, rules: Connector) -> DataF
     A key may come back in another table of its topic: where its last image came from, there it is.
     There are few fences: they travel as one array. `_cut_here` says that a truncate stands at the
     row's own position. Where rows of other transactions may have that position, the offset tells in
-    its own partition (ordering-notes §9, A11). `rules` are the connector's habits.
+    its own partition (docs/facts/questions.md, A11). `rules` are the connector's habits.
     """
     if fences is None:
         nothing = F.lit(None).cast(_FENCE)

@@ -2,8 +2,8 @@
 
 A key is *appended to* when everything new of it is newer than all that it has shown, most of them
 as `orderly` ones. Otherwise it is *re-derived* from all its changes: late or repeated changes, late
-truncates, key moves, and every key that hangs on such a one by moves. So a run costs what arrived
-(DESIGN §3.2).
+truncates, key moves, and every key that hangs on such a one by moves. So a run costs what arrived,
+not what is stored.
 """
 
 from collections.abc import Collection

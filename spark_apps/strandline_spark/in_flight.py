@@ -132,7 +132,7 @@ def after_reads(deliveries: DataFrame, snapshots: DataFrame) -> DataFrame:
     """A change of a transaction that was open at a snapshot is newer than the reads before it.
 
     Its position is below theirs, but it comes later: than the read of its own row in the same
-    partition, than those of other rows by the connector's clock (ordering-notes §9, A10).
+    partition, than those of other rows by the connector's clock (docs/facts/questions.md, A10).
     """
     before = raw().rowsBetween(Window.unboundedPreceding, -1)
     own = F.max(F.when(F.col("_op") == Op.READ.value, F.col("_seq"))).over(before)

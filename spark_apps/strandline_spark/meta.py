@@ -163,7 +163,10 @@ class Meta:
         return F.xxhash64(epoch(self.rules), *texts, *hashes)
 
     def _time(self) -> tuple[Column, Column, Column]:
-        """(best, raw, quality): the source's time where it is believable, else Kafka's (§5.3)."""
+        """(best, raw, quality): the source's time where it is believable, else Kafka's.
+
+        Which are believed: docs/facts/order.md, "Times".
+        """
         source = F.col("v.source")
         raw = values.instant(self.connector.micros(source))
         tolerance = F.make_dt_interval(days=F.lit(TOLERANCE.days))

@@ -34,7 +34,8 @@ def in_turn(rows: DataFrame, deliveries: DataFrame, *, full_before: bool) -> Dat
     """Rows with each delete put where the row after it begins; expects `_fence` and `_shifts`.
 
     The images of the rows are in their `deliveries`. `_unseen` marks those that delete a row which
-    was never seen, so that they end nothing (A2), and those that change one that was taken over.
+    was never seen, so that they end nothing (docs/facts/questions.md, A2), and those that change
+    one that was taken over.
     """
     keys = kept(rows.where("_shifts").select("_key").distinct())
     images = kept(deliveries.join(F.broadcast(keys), "_key", "left_semi").select(*_PLACE, *_IMAGED))
@@ -142,7 +143,7 @@ def _walk(state: Column, step: Column) -> Column:
         step["seq"].alias("seq"), F.when(deletes, turn).otherwise(F.lit("")).alias("turn")
     )
     return F.struct(
-        # What came before it had to be gone before it could leave (A8).
+        # What came before it had to be gone before it could leave (docs/facts/questions.md, A8).
         F.when(deletes & (place > 0), F.slice(queue, place + 1, F.size(queue)))
         .when(deletes, queue)
         .otherwise(_stood(queue, step))
@@ -159,7 +160,10 @@ def _none() -> Column:
 
 
 def _settled(queue: Column) -> Column:
-    """At a commit one row remains; what else is there was closed by a record we lack (A8)."""
+    """At a commit one row remains; a record that we lack closed what else is there.
+
+    See docs/facts/questions.md, A8.
+    """
     last = F.slice(queue, F.greatest(F.size(queue), F.lit(1)), F.lit(1))
     return F.transform(last, lambda row: _row(row["image"], row["seq"], F.lit(False)))
 

@@ -1,7 +1,8 @@
 """Rules: which changes the connector sends at all.
 
-Sources: debezium-facts §1.1 to §1.6, §2.5, §2.17; Debezium's and YugabyteDB's documentation of the
-connectors' properties and of their limitations.
+Sources: docs/facts/positions.md; docs/facts/envelopes.md, "Truncates" and "Settings that drop
+records silently"; Debezium's and YugabyteDB's documentation of the connectors' properties and of
+their limitations.
 """
 
 from strandline.advice.condition import (

@@ -1,7 +1,7 @@
 """Rules: how records are written to Kafka, and what is told besides rows.
 
-Sources: debezium-facts §2.1, §2.2, §2.4, §2.7 to §2.10, §4, §5.9; Kafka Connect's documentation of
-JsonConverter, topic creation and client overrides.
+Sources: docs/facts/envelopes.md; docs/facts/kafka.md; docs/facts/snapshots.md, "The end of a
+snapshot"; Kafka Connect's documentation of JsonConverter, topic creation and client overrides.
 """
 
 from strandline.advice.condition import (

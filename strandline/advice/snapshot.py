@@ -1,6 +1,6 @@
 """Rules: where a history begins, and what a snapshot can say.
 
-Sources: debezium-facts §1.0, §2.7, §4, §5.9; Debezium's documentation of `snapshot.mode`.
+Sources: docs/facts/snapshots.md; Debezium's documentation of `snapshot.mode`.
 """
 
 from strandline.advice.condition import Above, Given, Is, Where

@@ -1,8 +1,8 @@
 """Rules: what transformations do to change events on their way.
 
-Sources: debezium-facts §2.4, §2.5, §2.9, §2.11 to §2.13, §2.17; Debezium's and Kafka Connect's
-documentation of the transformations. Strandline reads Debezium's envelope as it is: most remedies
-are to do without.
+Sources: docs/facts/envelopes.md, "Flattened records", "Other transformations" and "Settings that
+drop records silently"; Debezium's and Kafka Connect's documentation of the transformations.
+Strandline reads Debezium's envelope as it is: most remedies are to do without.
 """
 
 from strandline.advice.condition import (

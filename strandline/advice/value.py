@@ -1,7 +1,8 @@
 """Rules: how exactly a value, a time or a position arrives.
 
-Sources: debezium-facts §1.3, §2.15, §3; seen on recorded events of PostgreSQL 3.7 and MariaDB 3.5:
-NaN, intervals, ISO strings, the time adjuster.
+Sources: docs/facts/types.md, which says what was seen on recorded events (NaN, intervals, ISO
+strings, the time adjuster); docs/facts/positions.md, "SQL Server"; docs/facts/envelopes.md, "The
+unavailable-value placeholder".
 """
 
 from strandline.advice.condition import (

@@ -1,7 +1,8 @@
-"""The unavailable-value placeholder in all its spellings (debezium-facts §2.15).
+"""The unavailable-value placeholder in all its spellings.
 
 A connector puts it where the log does not hold a value: TOAST, LOBs, SQL Server's max types. How it
-is spelt depends on the column's type.
+is spelt depends on the column's type (docs/facts/envelopes.md, "The unavailable-value
+placeholder").
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Prints a history row as JSON (DESIGN §6). Both engines print through here."""
+"""Prints a history row as `strandline history` does. Both engines print through here."""
 
 import base64
 import json

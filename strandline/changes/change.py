@@ -48,16 +48,16 @@ class Change:
 
     `key` is canonical JSON. `row` holds the after image of c, u and r; columns in `unset` were not
     sent and have no entry, columns in `unheld` were sent with a value that their type cannot hold.
-    `identity` is equal for two deliveries of one change (ordering-notes §2). `seq` is "" for a
-    tombstone until the distinct stage has placed it. `before` and `after` are the images that tell
-    rows apart, None where absent; `told` is what a `before` says for certain, None for nothing: in
-    the rest something may stand in for what is not in the log. `scope` is that of
-    `changes.scope`, `emitted` the envelope's own time in milliseconds. `whole`: a read of a
-    whole table's snapshot. `in_flight`: of a transaction that may have been open when a snapshot
-    was taken. `ordinal` tells changes of one identity apart, where deliveries have one.
-    `connector_run` changes whenever the connector starts. `connector_name` is the logical one
-    (topic prefix). `stored` is Kafka's time in milliseconds. `outdated`: a read that says less than
-    what was streamed before it.
+    `identity` is equal for two deliveries of one change (docs/facts/order.md, "Identity of a
+    change"). `seq` is "" for a tombstone until the distinct stage has placed it. `before`
+    and `after` are the images that tell rows apart, None where absent; `told` is what a `before`
+    says for certain, None for nothing: in the rest something may stand in for what is not in the
+    log. `scope` is that of `changes.scope`, `emitted` the envelope's own time in milliseconds.
+    `whole`: a read of a whole table's snapshot. `in_flight`: of a transaction that may have been
+    open when a snapshot was taken. `ordinal` tells changes of one identity apart, where deliveries
+    have one. `connector_run` changes whenever the connector starts. `connector_name` is the logical
+    one (topic prefix). `stored` is Kafka's time in milliseconds. `outdated`: a read that says less
+    than what was streamed before it.
     """
 
     at: Coordinates

@@ -11,8 +11,9 @@ from struct import pack
 
 Image = Mapping[str, object]
 
-# What fills a column that is NOT NULL and not in the log (debezium-facts §1.2), besides what is
-# false in JSON: zero as a decimal, as an hstore, as a date, a time, a timestamp and an interval.
+# What fills a column that is NOT NULL and not in the log (docs/facts/order.md, "Before images"),
+# besides what is false in JSON: zero as a decimal, as an hstore, as a date, a time, a timestamp and
+# an interval.
 FALLBACK = re.compile(
     r"0(\.0+)?|AA==|\{\}|1970-01-01(T00:00:00)?Z|00:00:00Z|P0Y0M0DT0H0M0S", re.ASCII
 )

@@ -2,8 +2,9 @@
 
 A connector sends the changes of a key to one partition in the order of the log, and after a crash
 it repeats them. So a change of a key that was never seen, behind a newer one in the same partition,
-is of another lineage (debezium-facts §5.10): of a server that was restored, or took over. Compared
-with the old one's its position says nothing, and the history would silently be wrong.
+is of another lineage: of a server that was restored, or took over. Compared with the old one's its
+position says nothing, and the history would silently be wrong (docs/facts/order.md, "Another
+lineage of the log").
 """
 
 from strandline.errors import Terminal

@@ -3,9 +3,9 @@
 `_seq = epoch · major · tie`, all of fixed width: 4 hexadecimal digits of epoch (the log's lineage),
 the digits of the connector's major position, 16 hexadecimal digits of tie: phase, Kafka offset,
 partition. The major position alone orders changes; inside one major position the offset does, since
-Kafka keeps the order of first deliveries (ordering-notes §1). Records without a key are spread over
-partitions: where they have a number inside their transaction it stands for the offset. Text, not
-binary: Delta keeps min/max of text, and people can read it.
+Kafka keeps the order of first deliveries (docs/facts/order.md, "Which order to trust"). Records
+without a key are spread over partitions: where they have a number inside their transaction it
+stands for the offset. Text, not binary: Delta keeps min/max of text, and people can read it.
 """
 
 from dataclasses import dataclass

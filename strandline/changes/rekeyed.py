@@ -2,8 +2,9 @@
 
 No connector tells it: from then on records name their rows by other columns. What stood under the
 old ones is changed and deleted under the new ones, so it would stay current for ever. It is held
-as any incompatible change is (DESIGN §4), until all of it has ended: by deletes or a truncate
-before the change, or by a completed snapshot after it.
+as any incompatible change is (docs/semantics.md, "Another key holds the table while rows stand
+under the old one"), until all of it has ended: by deletes or a truncate before the change, or by a
+completed snapshot after it.
 """
 
 from collections.abc import Iterable, Mapping

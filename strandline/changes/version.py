@@ -1,4 +1,7 @@
-"""A version: one row of a history table, and the columns that every history has (DESIGN §4)."""
+"""A version: one row of a history table, and the columns that every history has.
+
+docs/reading-history.md says what each column means.
+"""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,7 +21,7 @@ class ClosedBy(StrEnum):
 
 
 class TimeQuality(StrEnum):
-    """How far `_valid_from` can be trusted (DESIGN §4, debezium-facts §5.3)."""
+    """How far `_valid_from` can be trusted (docs/facts/order.md, "Times")."""
 
     COMMIT = "commit"  # the commit time of the source
     BEGIN = "begin"  # the begin of the transaction

@@ -72,15 +72,18 @@ class Connector(ABC):
     """One connector's meaning of `source`; stateless.
 
     `names` are what a source file may call it, `accepts` what `source.connector` may say. `shifts`:
-    a key may be taken over before its row leaves it, inside one statement (ordering-notes §5).
-    `shares`: several changes may have one position and identity (§2). `reads_last`: a snapshot read
-    saw everything at its position (§1). `reads_newest`: a snapshot's position is where the log then
-    ends, so nothing that was sent before is newer. `infers_moves`: key moves have no headers (§5).
-    `full_before`: a before image is the whole row as it was, under any setting (§6).
-    `shares_fences`: rows of other transactions may have a truncate's position (§9, A11). `shards`:
-    a truncate may be ordered by the log of its shard alone.
-    `several_tasks`: its databases may be read side by side, under one name. `apart`: the fields
-    without which several changes of one transaction look alike: none is known again.
+    a key may be taken over before its row leaves it, inside one statement. `shares`: several
+    changes may have one position and identity. `reads_last`: a snapshot read saw everything at its
+    position. `reads_newest`: a snapshot's position is where the log then ends, so nothing that was
+    sent before is newer. `infers_moves`: key moves have no headers. `full_before`: a before image
+    is the whole row as it was, under any setting. `shares_fences`: rows of other transactions may
+    have a truncate's position (docs/facts/questions.md, A11). `shards`: a truncate may be ordered
+    by the log of its shard alone. `several_tasks`: its databases may be read side by side, under
+    one name. `apart`: the fields without which several changes of one transaction look alike: none
+    is known again.
+
+    What these habits ask for is in docs/facts/order.md: "Shifts inside a statement", "Shared
+    positions", "Which order to trust", "Key moves" and "Before images".
     """
 
     names: ClassVar[tuple[str, ...]]
@@ -132,7 +135,7 @@ class Connector(ABC):
         return None if parts[2] is None else ".".join(part for part in parts if part)
 
     def in_flight(self, source: Mapping[str, Any]) -> bool:
-        """True where the position is not that of the commit (ordering-notes §9, A10)."""
+        """True where the position is not that of the commit (docs/facts/questions.md, A10)."""
         del source
         return False
 

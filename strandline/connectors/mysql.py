@@ -1,10 +1,10 @@
 """MySQL, MariaDB, and Tencent's MySQL subscription (Debezium `mysql`, `mariadb`).
 
 Order: (number of the binlog file, `source.pos`) as integers: `mysql-bin.999999` comes before
-`mysql-bin.1000000` (debezium-facts §1.1). `row` is part of the identity, not of the order, and
-means nothing for a truncate. With compressed transactions all changes of a transaction share one
-position. Time: `source.ts_us`; the commit time where MySQL sends a GTID with microseconds, else the
-start of the statement in whole seconds.
+`mysql-bin.1000000`. `row` is part of the identity, not of the order, and means nothing for a
+truncate. With compressed transactions all changes of a transaction share one position. Time:
+`source.ts_us`; the commit time where MySQL sends a GTID with microseconds, else the start of the
+statement in whole seconds. See docs/facts/positions.md, "MySQL and MariaDB".
 """
 
 import re

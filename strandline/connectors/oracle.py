@@ -1,13 +1,13 @@
 """Oracle (Debezium `oracle`, LogMiner; also embedders that send its fields).
 
-Order: `commit_scn`, of a read `scn`, as integers of any size that come as text (debezium-facts
-§1.4). XStream connectors that send no `commit_scn` have it in the first 8 bytes of the LCR's
-position (33 bytes, the last one a 2; bytes 16 to 23 are `scn`). Where neither says when a change
-was committed, it may have been open at a snapshot. A read saw every commit up to its SCN. A
-statement may take a key over before its row left it (ordering-notes §5).
+Order: `commit_scn`, of a read `scn`, as integers of any size that come as text. XStream connectors
+that send no `commit_scn` have it in the first 8 bytes of the LCR's position (33 bytes, the last one
+a 2; bytes 16 to 23 are `scn`). Where neither says when a change was committed, it may have been
+open at a snapshot. A read saw every commit up to its SCN. A statement may take a key over before
+its row left it (docs/facts/order.md, "Shifts inside a statement").
 
 Without `txSeq` (before 3.2) changes of one transaction share a position. Time:
-`commit_ts_ms`; before 3.1 `ts_ms`, the time of the change.
+`commit_ts_ms`; before 3.1 `ts_ms`, the time of the change. See docs/facts/positions.md, "Oracle".
 """
 
 import re

@@ -1,12 +1,12 @@
 """PostgreSQL (Debezium `postgresql`).
 
 Order: `source.sequence` = [end of the previously committed transaction, lsn], compared as a pair of
-unsigned integers; a first element null reads as the second (live-stack, "Real events", 1): so it is
-in the first transaction after a start, which stands by its own lsn alone. Plain `lsn` interleaves
-across transactions. Identity: lsn and txId; `sequence` changes across restarts
-(ibid. 2). Time: `source.ts_us`, the commit time; of a read, the start of the table's scan. `before`
-is the whole row under REPLICA IDENTITY FULL only; otherwise NOT NULL columns are filled with
-fallbacks (debezium-facts §1.2).
+unsigned integers; a first element null reads as the second: so it is in the first transaction after
+a start, which stands by its own lsn alone. Plain `lsn` interleaves across transactions. Identity:
+lsn and txId; `sequence` changes across restarts (all of this was seen: docs/facts/positions.md,
+"PostgreSQL"). Time: `source.ts_us`, the commit time; of a read, the start of the table's scan.
+`before` is the whole row under REPLICA IDENTITY FULL only; otherwise NOT NULL columns are filled
+with fallbacks (docs/facts/order.md, "Before images").
 """
 
 import json

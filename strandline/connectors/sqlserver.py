@@ -1,10 +1,10 @@
 """SQL Server (Debezium `sqlserver`).
 
 Order: `commit_lsn`, three hexadecimal numbers; inside one commit the offset, because `change_lsn`
-is not monotone in direct mode (debezium-facts §1.3). A snapshot read carries the LSN of the last
-commit and comes after its rows. Key moves come as `d` and `c` without headers: their commit and
-change LSN are equal. Time: `ts_ms`, the end of the transaction; its begin in the direct mode of
-3.6 and later.
+is not monotone in direct mode. A snapshot read carries the LSN of the last commit and comes after
+its rows. Key moves come as `d` and `c` without headers: their commit and change LSN are equal.
+Time: `ts_ms`, the end of the transaction; its begin in the direct mode of 3.6 and later. See
+docs/facts/positions.md, "SQL Server".
 """
 
 import re

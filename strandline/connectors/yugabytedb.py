@@ -2,13 +2,15 @@
 
 Order: `commit_time`, a hybrid time that compares across tablets; where it is missing (term, index)
 of the lsn `term:index:key:write:time`, which compare inside one tablet only: a truncate then fences
-the rows of its own tablet (debezium-facts §1.5, ordering-notes §9 A4). Servers set none for
-a truncate (`PopulateCDCSDKTruncateRecord` of yugabyte-db; it is sent as 0): per key it stands
-behind the last row that lies before it in the log of its tablet (ADR 0009). Cells come wrapped,
-`{"value": …, "set": …}`; a bare null in an update was not sent (§6). Several tablets may report one
-truncate. Time: `commit_time >> 12` in microseconds; `ts_ms` was wrong before August 2023. The
-logical-replication connector is a fork of Debezium's for PostgreSQL and calls itself so (YugabyteDB
-in its documentation); its numeric lsn orders as PostgreSQL's, its cells come wrapped (§1.6).
+the rows of its own tablet (docs/facts/questions.md, A4). Servers set none for a truncate
+(`PopulateCDCSDKTruncateRecord` of yugabyte-db; it is sent as 0): per key it stands behind the last
+row that lies before it in the log of its tablet (ADR 0009). Cells come wrapped,
+`{"value": …, "set": …}`; a bare null in an update was not sent (docs/facts/order.md, "Partial
+images"). Several tablets may report one truncate. Time: `commit_time >> 12` in microseconds;
+`ts_ms` was wrong before August 2023. The logical-replication connector is a fork of Debezium's for
+PostgreSQL and calls itself so (YugabyteDB in its documentation); its numeric lsn orders as
+PostgreSQL's, its cells come wrapped. See docs/facts/positions.md, "YugabyteDB gRPC" and "YugabyteDB
+by replication slot".
 """
 
 from collections.abc import Mapping

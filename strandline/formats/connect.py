@@ -54,7 +54,10 @@ def parse(data: bytes, what: str) -> Document:
 
 
 def parse_header(data: bytes, what: str) -> Document:
-    """The same of a header, whose texts may break lines as they are (debezium-facts §2.9)."""
+    """The same of a header, whose texts may break lines as they are.
+
+    See docs/facts/envelopes.md, "Headers of a key move".
+    """
     try:
         return parse(data, what)
     except UndecodableError:

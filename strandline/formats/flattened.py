@@ -1,8 +1,9 @@
 """Flattened records: what the transform ExtractNewRecordState leaves of an envelope.
 
 The row is the value itself; a delete is the tombstone, or a row with `__deleted` "true" in the
-rewrite modes; metadata is what `add.fields` asked for, with the prefix `__` (debezium-facts §2.11).
-Here such a record gets its envelope back, as far as it can be known.
+rewrite modes; metadata is what `add.fields` asked for, with the prefix `__`
+(docs/facts/envelopes.md, "Flattened records"). Here such a record gets its envelope back, as far as
+it can be known.
 """
 
 from collections.abc import Mapping

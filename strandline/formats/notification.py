@@ -1,8 +1,8 @@
 """Debezium's notifications: how a stream says that a snapshot began, and that it is complete.
 
-The only trustworthy end of a snapshot (debezium-facts §2.7). COMPLETED names neither table nor
-position: it belongs to the reads that were emitted between the STARTED before it and itself
-(ordering-notes §7), and of those, where the connector tells which tables it has read
+The only trustworthy end of a snapshot (docs/facts/snapshots.md, "The end of a snapshot"). COMPLETED
+names neither table nor position: it belongs to the reads that were emitted between the STARTED
+before it and itself, and of those, where the connector tells which tables it has read
 (TABLE_SCAN_COMPLETED, Debezium 2.5), to theirs. SQL Server's connector may have a task for each
 database, which take their snapshots side by side under one name: what one has completed says
 nothing of what another still reads. Several connectors may share a topic for their notices; each

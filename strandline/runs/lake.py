@@ -99,7 +99,10 @@ class SourceLake:
         return f"{self._table(table)}/history"
 
     def deleted_keys(self, table: str) -> str:
-        """Delta: keys whose delete was seen, but never a row (DESIGN §4: it is remembered)."""
+        """Delta: keys whose delete was seen, but never a row.
+
+        Why they are kept: docs/semantics.md, "A delete is remembered".
+        """
         return f"{self._table(table)}/deleted_keys"
 
     def moves(self, table: str) -> str:

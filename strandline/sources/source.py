@@ -112,7 +112,8 @@ class Source:
     def is_control(self, topic: str) -> bool:
         """True where the topic carries no rows: schema changes, transactions, heartbeats, notices.
 
-        Names are Debezium's defaults (debezium-facts §2.7, §2.8) besides the configured ones.
+        Names are Debezium's defaults, besides the configured ones (docs/facts/envelopes.md, "Topics
+        without rows").
         """
         return topic in self.control_topics or topic in {
             self.topic_prefix,

@@ -1,8 +1,9 @@
 """Random transactional workloads: a database, its connector and Kafka, simulated.
 
 `database` runs random transactions and keeps the rows. `truth` writes down the history that they
-make, as DESIGN says it: by key, version after version; it never sees a record. `emitters` turn the
-same transactions into the change records that a connector would send, one module per connector.
+make, as docs/semantics.md says it: by key, version after version; it never sees a record.
+`emitters` turn the same transactions into the change records that a connector would send, one
+module per connector.
 `kafka` delivers them: partitions, crashes, second deliveries. `capture` puts the four together.
 """
 

@@ -181,7 +181,8 @@ class Broker:
 def _whole(messages: Sequence[Message], stop: int) -> int:
     """Where a connector may die. In a snapshot it would start that anew; let it live until its end.
 
-    Likewise in a transaction of which a part sent again could not be told from what follows (A1).
+    Likewise in a transaction of which a part sent again could not be told from what follows
+    (docs/facts/questions.md, A1).
     """
     while 0 < stop < len(messages) and (
         messages[stop].snapshot

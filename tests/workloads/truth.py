@@ -1,6 +1,7 @@
 """The history that a workload makes, written down as its transactions run; no record is looked at.
 
-What a stream cannot tell is not in it: `Told` says what a connector leaves out. Rules: DESIGN §4.
+What a stream cannot tell is not in it: `Told` says what a connector leaves out. Rules:
+docs/semantics.md.
 """
 
 from collections.abc import Iterable, Iterator
@@ -59,8 +60,9 @@ class History:
     """Of one table.
 
     `timed` False: the source told no time of something, none can be compared. `doubtful`: a row
-    came to a key where an equal one stood that had gone unseen (A8); which of the two leaves later
-    nobody can tell where keys collide inside statements (A3).
+    came to a key where an equal one stood that had gone unseen (docs/facts/questions.md, A8); which
+    of the two leaves later nobody can tell where keys collide inside statements
+    (docs/facts/questions.md, A3).
     """
 
     table: Table

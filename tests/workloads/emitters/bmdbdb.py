@@ -14,9 +14,10 @@ _LOGICAL_BITS = 12  # of a hybrid time: a counter below the microseconds
 
 
 class BMDBDB(Emitter):
-    """`timed`: with commit_time. Without it tables have one tablet: others do not compare (A4).
+    """`timed`: with commit_time. Without it tables have one tablet: others do not compare.
 
-    `pointed`: the halves of a key move have headers. `whole`: every update holds the whole row.
+    Why they do not: docs/facts/questions.md, A4. `pointed`: the halves of a key move have
+    headers. `whole`: every update holds the whole row.
     """
 
     dialect = Dialect(truncates="alone", keys="apart")

@@ -335,7 +335,10 @@ class Progress:
 
 
 def returns(tx: Transaction, compared: Callable[[Table, Row], Row]) -> bool:
-    """True where a key shows again, inside the transaction, what it showed before (A1)."""
+    """True where a key shows again, inside the transaction, what it showed before.
+
+    It is what docs/facts/questions.md, A1, is about.
+    """
     keys: dict[tuple[str, Key], _Shown] = defaultdict(_Shown)
     again = False
     for change in (change for statement in tx.statements for change in statement.changes):
