@@ -1,7 +1,7 @@
 """Stages 1 and 2, decode and position.
 
-A record becomes a change, a fence, a control record, or goes to quarantine. Sources: debezium-facts
-§2 (envelopes), §3 (types).
+A record becomes a change, a fence, a control record, or goes to quarantine. Sources:
+docs/facts/envelopes.md and docs/facts/types.md.
 """
 
 import json
@@ -32,8 +32,8 @@ OLD_KEY = "__debezium.oldkey"
 RUN_ID = "__debezium.context.runId"
 
 # A document without `op` that has one of these sets of fields is Debezium's own bookkeeping
-# (debezium-facts §2.7, §2.8): schema changes, transaction markers, notifications. A row that was
-# flattened may have some of the names.
+# (docs/facts/envelopes.md, "Topics without rows"): schema changes, transaction markers,
+# notifications. A row that was flattened may have some of the names.
 CONTROL_FIELDS = (
     frozenset({"databaseName", "ddl"}),
     frozenset({"databaseName", "tableChanges"}),
@@ -176,7 +176,7 @@ class Decoder:
     def _row_change(self, record: Record, document: Document, op: Op, event: Event) -> Decoded:
         envelope = document.payload
         if op is Op.CREATE and event.snapshot:
-            op = Op.READ  # the ReadToInsertEvent transform renames them (debezium-facts §2.12)
+            op = Op.READ  # the ReadToInsertEvent transform renames them (docs/facts/envelopes.md)
         before, after = (_image(document, name) for name in ("before", "after"))
         if op in IMAGES and after is None:
             raise UndecodableError("no_image", f"op is {op.value!r}, but 'after' holds no row")
@@ -386,7 +386,8 @@ def _other(
 
     None where no header tells it, or none that can be read as a key of the same columns: then the
     row ends under one key and begins anew under the other, as if nobody had said where it went.
-    Converters write dates without quotes, or bytes (debezium-facts §2.9); one key may have a NULL.
+    Converters write dates without quotes, or bytes (docs/facts/envelopes.md); one key may have a
+    NULL.
     """
     data = record.header(name)
     if data is None:

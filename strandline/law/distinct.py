@@ -1,9 +1,9 @@
 """Stage 3, distinct: of the deliveries of one change the first stays.
 
 A crash repeats a suffix of the stream with the same `source` and later offsets. Identity is
-position, op, key *and* content (ordering-notes §2): position alone loses rows, both halves of a key
-move share one. A tombstone is bound to the record of its key directly before it in the raw
-partition, first delivery or second, and shares its fate (§3).
+position, op, key *and* content (docs/facts/order.md): position alone loses rows, both halves of a
+key move share one. A tombstone is bound to the record of its key directly before it in the raw
+partition, first delivery or second, and shares its fate (docs/facts/order.md, "Tombstones").
 """
 
 from collections import defaultdict
@@ -138,7 +138,7 @@ class _Rows:
         return [*(min(every, key=_order).change for every in self._every.values()), *lone]
 
     def _again(self, lone: _Lone) -> bool:
-        """A lone tombstone came before if its neighbour did, with a tombstone (§9, A9).
+        """A lone tombstone came before if its neighbour did, with a tombstone (A9).
 
         What is sent again behind it has one before it; but it is of the record before it, if that
         has a tombstone whenever it is sent again.
@@ -184,9 +184,9 @@ class _Places:
         """A change of a transaction that was open at a snapshot is newer than the reads before it.
 
         Its position is below theirs, but it comes later: than the read of its own row in the same
-        partition, than those of other rows by the connector's clock (§9, A10). A read behind a
-        later change is of a snapshot that was taken later than its position: PostgreSQL's blocking
-        ones carry that of the slot in the run that made it.
+        partition, than those of other rows by the connector's clock (docs/facts/questions.md, A10).
+        A read behind a later change is of a snapshot that was taken later than its position:
+        PostgreSQL's blocking ones carry that of the slot in the run that made it.
         """
         if change.in_flight:
             read = max(self._read, last_reads(self._reads, change))

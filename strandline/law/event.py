@@ -30,7 +30,7 @@ class Event:
 
     @property
     def snapshot(self) -> bool:
-        """A snapshot read: boolean before 1.5, else one of the words (debezium-facts §1.0)."""
+        """A snapshot read: boolean before 1.5, else one of the words (docs/facts/envelopes.md)."""
         return self.source.get("snapshot") not in (None, False, "false")  # may be anything
 
     @property
@@ -72,7 +72,10 @@ class Event:
         return self.connector.identity(self.source)
 
     def time(self, record: Record) -> Time:
-        """The best time of a change: the source's where it is believable, else Kafka's (§5.3)."""
+        """The best time of a change: the source's where it is believable, else Kafka's.
+
+        docs/facts/order.md, "Times".
+        """
         kafka = _kafka_time(record)
         if self.connector is None:
             return Time(kafka, TimeQuality.KAFKA, None)

@@ -1,8 +1,9 @@
 """Stage 5, fold: lives become versions.
 
 Values: a column that was not sent keeps the last known value of the row, also across a key move
-(ordering-notes §6); an image equal to the standing one makes no version. Times: the best time of
-the opening change, never before anything the key has shown (§8).
+(docs/facts/order.md, "Partial images"); an image equal to the standing one makes no version. Times:
+the best time of the opening change, never before anything the key has shown (docs/facts/order.md,
+"Times").
 """
 
 import math

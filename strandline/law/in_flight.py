@@ -3,7 +3,7 @@
 Of the first one after a start nobody sends where the commit before it ended (PostgreSQL's
 `sequence[0]` is null). The first one after a blocking snapshot names a commit before the reads, but
 goes on behind them. What it wrote before the reads' position was not read, for it had not
-committed: it is newer than they are (ordering-notes §9, A10).
+committed: it is newer than they are (docs/facts/questions.md, A10).
 """
 
 from bisect import bisect_right
@@ -54,7 +54,7 @@ def by_own_position(each: T, of: frozenset[str]) -> T:
     """The same delivery; of one of these transactions all stand alike, and by their own place.
 
     Sent again, a part of it may know a commit before it: the stored offset had gained one meanwhile
-    (live-stack, "Real events", 2).
+    (docs/facts/positions.md, "PostgreSQL").
     """
     if each.tx_id not in of or (isinstance(each, Change) and each.op is Op.READ):
         return each

@@ -162,9 +162,9 @@ class _Stays:
         """Source order, without stale reads: after a streamed change or fence at one position.
 
         An incremental snapshot's read carries the position of the last streamed event; it must not
-        resurrect what that event deleted (ordering-notes §7). Where a snapshot's read is known to
-        have seen everything at its position, it is stale only after a delete. What is outdated was
-        stale when it was sent.
+        resurrect what that event deleted (docs/facts/snapshots.md). Where a snapshot's read is
+        known to have seen everything at its position, it is stale only after a delete. What is
+        outdated was stale when it was sent.
         """
         last: Change | None = None
         scope: str | None = None

@@ -1,8 +1,8 @@
 """Part of stage 4: key moves that no header announces.
 
 SQL Server reports an update of a primary key as a delete and a create with equal commit and change
-LSN (debezium-facts §1.3). Several pairs at one LSN are a set-based update whose halves cannot be
-told apart: no lineage is better than a false one (ordering-notes §9, A6).
+LSN (docs/facts/positions.md). Several pairs at one LSN are a set-based update whose halves cannot
+be told apart: no lineage is better than a false one (docs/facts/questions.md, A6).
 """
 
 from collections.abc import Iterable, Iterator, Mapping

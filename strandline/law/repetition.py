@@ -3,9 +3,9 @@
 With MySQL's compressed transactions, or Oracle without `txSeq`, changes share a position, and the
 same content can genuinely occur twice in one transaction: then an ordinal tells which is which.
 Deliveries without one are decided per partition and only where the identity was seen before, by
-ordering-notes §2: a position that is not shared settles it, a rewind settles it up to the first
-news, and so does a restart of the connector (§9, A1); what is left is genuine where its `before` is
-the row that stands.
+docs/facts/order.md, "Shared positions": a position that is not shared settles it, a rewind settles
+it up to the first news, and so does a restart of the connector (docs/facts/questions.md, A1); what
+is left is genuine where its `before` is the row that stands.
 
 Some deliveries may have an ordinal and others none: the connector was upgraded, or transaction
 metadata switched on. So equal changes are counted: the second ordinal is of the second one, as is

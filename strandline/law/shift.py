@@ -1,7 +1,7 @@
 """Part of stage 4: statement-level shifts, where a key is taken over before its row has left it.
 
 `UPDATE t SET id = id + 1` is logged row by row: key 2 gets its new row while the old one is still
-there, and the delete that follows is of the older row (ordering-notes §5). Inside one transaction
+there, and the delete that follows is of the older row (docs/facts/order.md). Inside one transaction
 the live rows of a key are a queue: a create appends, a delete takes the first row that its `before`
 is like. The delete is then put where the row after it begins, so that versions of a key appear in
 the order in which their rows came to the key, and do not overlap.

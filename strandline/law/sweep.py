@@ -1,7 +1,7 @@
-"""Part of stage 4: a complete snapshot ends the rows that it did not read (ordering-notes §7).
+"""Part of stage 4: a complete snapshot ends the rows that it did not read.
 
 Its fence stands directly before the reads and spares the keys that were read. A snapshot of
-which no read came has no position: no sweep (§9, A7).
+which no read came has no position: no sweep (docs/facts/questions.md, A7).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

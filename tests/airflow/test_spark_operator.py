@@ -251,7 +251,7 @@ def test_the_archive_is_the_same_to_the_byte_every_time(tmp_path):
 
 def test_the_core_is_imported_from_the_archive(tmp_path):
     archive = str(pack(tmp_path / "code.zip"))
-    code = "import sys; sys.path[:0] = sys.argv[1:]; import strandline.runs.cut as m; print(m.__file__)"
+    code = "import sys; sys.path[:0] = sys.argv[1:]; import strandline.cli as m; print(m.__file__)"
     told = subprocess.check_output([sys.executable, "-I", "-c", code, archive], text=True)
     assert told.startswith(archive)
 
