@@ -21,6 +21,7 @@ from strandline.changes.rules import TableRules
 from strandline.connectors import Connector
 from strandline.law.announcements import Announcements, Rules
 from strandline.law.decode import Decoder
+from strandline.law.plain_keys import PlainKeys
 from strandline.law.records import Records
 from strandline.law.table import Stages, Table, TableHistory
 from strandline.runs.receipt import Counts
@@ -49,12 +50,14 @@ class Stream:
     """The records of a source in one process, run after run.
 
     `connector` None: the one that the records name. `rules`: those of a topic's table. A record
-    that was landed twice (same coordinates) counts once.
+    that was landed twice (same coordinates) counts once. Without `typed` the general decoder reads
+    everything, and nothing is folded as plain: slower, and it can be explained.
     """
 
     connector: Connector | None = None
     rules: Rules = no_rules
     recorded_at: datetime = _EPOCH
+    typed: bool = True
     tables: dict[str, Table] = field(default_factory=dict)
     announced: Announcements = field(init=False)
     found: dict[str, TableHistory] = field(default_factory=dict)
@@ -64,22 +67,30 @@ class Stream:
 
     def run(self, records: Iterable[Record]) -> None:
         """Folds what arrived, in any order that Kafka can produce, into the tables' histories."""
-        arrived: dict[str, dict[tuple[int, int], Record]] = defaultdict(dict)
+        arrived: dict[str, list[Record]] = defaultdict(list)
         for record in records:
-            arrived[record.at.topic][record.at.partition, record.at.offset] = record
-        own = {topic: [of[place] for place in sorted(of)] for topic, of in arrived.items()}
-        self.announced.add(record for topic in sorted(own) for record in own[topic])
-        history, snapshots = self.announced.history, self.announced.snapshots
-        for topic in sorted(self.tables.keys() | own.keys()):
-            if topic not in self.tables:
-                self.tables[topic] = self._table(topic)
-            self.tables[topic].run(own.get(topic, ()), history, snapshots)
-            self.found[topic] = self.tables[topic].history()
+            arrived[record.at.topic].append(record)
+        self.announced.add(record for topic in sorted(arrived) for record in arrived[topic])
+        for topic in sorted(arrived):
+            table = self.table(topic)
+            self.landed(topic, table.plain.landed.add(arrived[topic]))
+        for topic in sorted(self.tables.keys() - arrived.keys()):
+            self.landed(topic, range(0))
 
-    def _table(self, topic: str) -> Table:
-        rules = self.rules(topic)
-        decoder = Decoder(self.connector, rules, self.announced.history)
-        return Table(topic, rules, self.recorded_at, Records(decoder))
+    def landed(self, topic: str, numbers: range) -> None:
+        """Folds the records of a topic that its table has landed with these numbers."""
+        table = self.table(topic)
+        table.run(numbers, self.announced.history, self.announced.snapshots)
+        self.found[topic] = table.history()
+
+    def table(self, topic: str) -> Table:
+        """The table that a topic feeds."""
+        if topic not in self.tables:
+            rules = self.rules(topic)
+            decoder = Decoder(self.connector, rules, self.announced.history)
+            plain = PlainKeys.of(topic, decoder, typed=self.typed)
+            self.tables[topic] = Table(topic, rules, self.recorded_at, Records(decoder), plain)
+        return self.tables[topic]
 
     def histories(self) -> Histories:
         """What all runs came to."""
@@ -97,9 +108,11 @@ def interpret(
     connector: Connector | None = None,
     recorded_at: datetime = _EPOCH,
     rules: Rules = no_rules,
+    *,
+    typed: bool = True,
 ) -> Histories:
     """The histories of records that arrive in one run."""
-    return in_runs((tuple(records),), connector, recorded_at, rules)
+    return in_runs((tuple(records),), connector, recorded_at, rules, typed=typed)
 
 
 def in_runs(
@@ -107,9 +120,11 @@ def in_runs(
     connector: Connector | None = None,
     recorded_at: datetime = _EPOCH,
     rules: Rules = no_rules,
+    *,
+    typed: bool = True,
 ) -> Histories:
     """The histories of records that arrive in several runs, each of which goes on from the last."""
-    stream = Stream(connector, rules, recorded_at)
+    stream = Stream(connector, rules, recorded_at, typed)
     for records in runs:
         stream.run(records)
     return stream.histories()

@@ -57,23 +57,25 @@ def occurrences(changes: Collection[Change], facts: Facts, *, shifts: bool) -> N
 def survey(changes: Collection[Change]) -> tuple[frozenset[str], frozenset[Coordinates]]:
     """Of all deliveries of a table: the positions that are shared, and what a rewind sent again."""
     placed = [c for c in changes if _is_placed(c)]
-    shared = _shared(c for c in placed if c.ordinal is None)
+    twice = suspects(placed)
+    shared = _shared(c for c in placed if c.ordinal is None and major_of(c.seq) in twice)
     if not shared:
         return frozenset(), frozenset()
     partitions = _by_partition(placed).values()
     return shared, frozenset(at for partition in partitions for at in _rewound(partition))
 
 
-def repeats(changes: Iterable[Change]) -> bool:
-    """Whether one of these came twice and has no ordinal: then the table has to be surveyed."""
+def suspects(changes: Iterable[Change]) -> frozenset[str]:
+    """The positions of changes that came twice without an ordinal: are they shared?"""
     seen: set[tuple[object, ...]] = set()
+    found: set[str] = set()
     for change in changes:
         if change.ordinal is None and _is_placed(change):
             identity = _identity(change)
             if identity in seen:
-                return True
+                found.add(major_of(change.seq))
             seen.add(identity)
-    return False
+    return frozenset(found)
 
 
 def _identity(change: Change) -> tuple[object, ...]:

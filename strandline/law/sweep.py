@@ -27,8 +27,8 @@ def first_reads(reads: Iterable[Change], snapshots: Sequence[Snapshot]) -> First
         if not read.whole or read.emitted is None:
             continue
         for snapshot in snapshots:
-            if _is_of(read, snapshot):
-                of = (snapshot, _table(read))
+            if is_of(snapshot, read.connector_name, read.emitted, read.scope):
+                of = (snapshot, table(read.scope))
                 found[of] = min(read, found.get(of, read), key=read_order)
     return found
 
@@ -48,15 +48,16 @@ def sweeps(first: First, snapshots: Sequence[Snapshot]) -> Iterator[Fence]:
                 )
 
 
-def _table(read: Change) -> str:
-    """Of a server, in whatever epoch: one snapshot may see an epoch begin."""
-    return "" if read.scope is None else scope.known(read.scope)
+def table(of: str | None) -> str:
+    """The table of a scope, of a server, in whatever epoch: one snapshot may see one begin."""
+    return "" if of is None else scope.known(of)
 
 
-def _is_of(read: Change, snapshot: Snapshot) -> bool:
-    names = {read.connector_name, snapshot.connector} - {None}
-    timely = snapshot.started <= (read.emitted or 0) <= snapshot.completed
-    return len(names) < 2 and timely and snapshot.has(read.scope and scope.table(read.scope))
+def is_of(snapshot: Snapshot, connector: str | None, emitted: int, of: str | None) -> bool:
+    """Whether a read is of that snapshot, by who sent it, when, and of which table."""
+    names = {connector, snapshot.connector} - {None}
+    timely = snapshot.started <= emitted <= snapshot.completed
+    return len(names) < 2 and timely and snapshot.has(of and scope.table(of))
 
 
 def spared(changes: Iterable[Change]) -> frozenset[str]:

@@ -16,7 +16,6 @@ from strandline.cells.types import ColumnType
 from strandline.changes.change import Change, Fence, Op, Quarantined
 from strandline.changes.lineage import held
 from strandline.changes.position import major_of
-from strandline.changes.record import Record
 from strandline.changes.rules import TableRules
 from strandline.changes.version import Version
 from strandline.errors import Terminal
@@ -31,7 +30,11 @@ from strandline.law.fold import Shape
 from strandline.law.group import Derived
 from strandline.law.link import Linked, ordered
 from strandline.law.moves import Moves
+from strandline.law.plain import Fences
+from strandline.law.plain_keys import PlainKeys
 from strandline.law.records import Records
+from strandline.law.typed import Typed
+from strandline.law.versions import Versions
 from strandline.runs.receipt import Counts
 
 
@@ -62,7 +65,7 @@ class TableHistory:
 
     topic: str
     columns: dict[str, ColumnType]
-    versions: list[Version]
+    versions: Sequence[Version]
     counts: Counts
     orphaned_moves: int = 0
     error: str | None = None
@@ -78,19 +81,35 @@ class Table:
     rules: TableRules
     recorded_at: datetime
     records: Records
+    plain: PlainKeys
     waiting: set[str] = field(default_factory=set)
     groups: dict[str, Derived] = field(default_factory=dict)
     snapshots: Sequence[Snapshot] = ()
+    fences: Sequence[Fence] = ()
     context: group.Table | None = None
 
-    def run(
-        self, records: Iterable[Record], history: SchemaHistory, snapshots: Sequence[Snapshot]
-    ) -> None:
-        """Takes up what arrived for the topic, and what the stream announced since."""
+    def run(self, landed: range, history: SchemaHistory, snapshots: Sequence[Snapshot]) -> None:
+        """Takes up what landed for the topic, and what the stream announced since."""
         if history != self.records.decoder.history:
-            self.waiting |= self.records.anew(replace(self.records.decoder, history=history))
-        self.waiting |= self.records.add(records)
+            self._read_anew(history)
         self.snapshots = snapshots
+        facts, others = self.plain.add(landed)
+        self.records.facts += facts
+        self.waiting |= self.records.add(others)
+
+    def _read_anew(self, history: SchemaHistory) -> None:
+        """Reads all records once more, in the light of another schema history."""
+        known = self.records.decoder.history
+        decoder = replace(self.records.decoder, history=history)
+        self.waiting |= self.records.anew(decoder)
+        if known or self.plain.rows.record:
+            landed = self.plain.landed
+            self.plain = PlainKeys(landed, Typed(decoder, self.topic), others=self.plain.others)
+            facts, others = self.plain.add(range(len(landed)))
+            self.records.facts += facts
+            self.waiting |= self.records.add(others)
+            return
+        self.plain.typed = Typed(decoder, self.topic)
 
     def history(self) -> TableHistory:
         """The history of all that has arrived."""
@@ -101,11 +120,46 @@ class Table:
 
     def _folded(self) -> TableHistory:
         context = self._context()
+        while handed := self._not_plain(context):
+            self.waiting |= self.records.add(self.plain.hand_over(handed))
+            context = self._context()
         self._derive(context)
         derived = list({id(each): each for each in self.groups.values()}.values())
         regress = self._regress(derived)
-        rekeyed.check(context.facts.latest, (each.standing for each in derived))
+        standing = [each.standing for each in derived]
+        if len(context.facts.latest) > 1:
+            standing.append(self.plain.keys_standing())
+        rekeyed.check(context.facts.latest, standing)
         return self._told(context, derived, regress)
+
+    def _not_plain(self, context: group.Table) -> set[str]:
+        """Keys that the plain fold cannot take, because of what the whole table says, or it finds.
+
+        What has to be derived as a group with others, stood open at a snapshot, or shares its
+        position with something that came twice.
+        """
+        plain, facts = self.plain, context.facts
+        if not plain.members:
+            return set()
+        fences = Fences.of(context.fences)
+        if fences is None or facts.connector is None or facts.shared:
+            return set(plain.members)
+        found = {row.change.key for row in self.records.rows.values()}
+        found |= {each.key for each in self.records.refused.values() if each.key is not None}
+        found |= {
+            other for pair in edges(self.records.rows.values(), context.moves) for other in pair
+        }
+        found |= plain.of_transactions(facts.open) | plain.spanning(facts.reads)
+        if facts.connector.shares:
+            found |= plain.at(repetition.suspects(r.change for r in self.records.rows.values()))
+        found &= plain.members.keys()
+        if found:
+            return found
+        changed = _different(self.fences, context.fences)
+        since = min((major_of(fence.seq) for fence in changed), default=None)
+        self.fences = context.fences
+        tracked = context.shape.tracked
+        return set(plain.fold(context.columns, tracked, fences, facts.connector, since))
 
     # ------------------------------------------------------------------ what the table knows
 
@@ -113,7 +167,10 @@ class Table:
         facts = self.records.facts
         columns = columns_of(facts, self._texts(facts))
         rows = list(self.records.rows.values())
-        facts = survey(facts, rows, self._trusted(facts))
+        trusted = self._trusted(facts)
+        first = [self.records.decoder.decode(r) for r in self.plain.first_reads(trusted)]
+        rows += [read for read in first if isinstance(read, Decoded)]
+        facts = survey(facts, rows, trusted)
         truncates = first_fences(self._placed(facts))
         swept = list(sweep.sweeps(facts.first, self._trusted(facts)))
         habits = facts.connector
@@ -136,7 +193,8 @@ class Table:
         wanted = self.rules.texts
         if not wanted or not facts.declared:
             return wanted
-        return wanted.difference(*(json.loads(key) for key in self.records.named()))
+        shapes = (shape.key for shape in self.plain.typed.shapes)
+        return wanted.difference(*(json.loads(key) for key in self.records.named()), *shapes)
 
     # ------------------------------------------------------------------ what groups come to
 
@@ -190,17 +248,19 @@ class Table:
     def _told(
         self, context: group.Table, derived: Sequence[Derived], regress: str | None
     ) -> TableHistory:
-        versions = [
-            _with_columns(version, context.columns)
-            for key in sorted(self.groups)
-            for version in self.groups[key].versions.get(key, ())
-        ]
+        versions = Versions(
+            {key: of.versions.get(key, ()) for key, of in self.groups.items()},
+            self.plain,
+            context.columns,
+            self.topic,
+            self.recorded_at,
+        )
         facts, refused = context.facts, self.records.refused
         truncates = first_fences(self._placed(facts))
         found = [each.found for each in derived]
-        applied = sum(len(each.changes) for each in found) + len(truncates)
+        applied = sum(len(each.changes) for each in found) + len(truncates) + self.plain.changes
         duplicates = sum(each.duplicates for each in found) + len(facts.fences) - len(truncates)
-        control = len(facts.control) + sum(each.absorbed for each in found)
+        control = len(facts.control) + sum(each.absorbed for each in found) + self.plain.absorbed
         return TableHistory(
             self.topic,
             dict(context.columns),
@@ -213,7 +273,7 @@ class Table:
                 quarantined=len(refused),
                 rows_written=len(versions),
                 history_rows=len(versions),
-                current_rows=sum(version.seq_to is None for version in versions),
+                current_rows=versions.current,
             ),
             sum(each.orphans for each in derived),
             regress=regress,
@@ -263,7 +323,7 @@ def survey(facts: Facts, rows: Sequence[Decoded], snapshots: Sequence[Snapshot])
     connector = facts.connector
     if connector is not None and connector.infers_moves:
         facts += Facts(halves=moves.halves(changes))
-    if connector is not None and connector.shares and repetition.repeats(changes):
+    if connector is not None and connector.shares:
         shared, rewound = repetition.survey(changes)
         facts += Facts(shared=shared, rewound=rewound)
     return facts
@@ -295,13 +355,6 @@ def joined(keys: Iterable[str], edges: Iterable[tuple[str, str]]) -> Iterator[li
     for key in sorted(keys):
         groups[root(key)].append(key)
     yield from groups.values()
-
-
-def _with_columns(version: Version, columns: Mapping[str, ColumnType]) -> Version:
-    """The version, with NULL in columns that came after it."""
-    if len(version.row) == len(columns):
-        return version
-    return replace(version, row={name: version.row.get(name) for name in columns})
 
 
 def _retyped(was: Mapping[str, ColumnType], now: Mapping[str, ColumnType]) -> bool:

@@ -91,7 +91,7 @@ def gather(
     why there are none, or why this one stopped.
     """
     arrived = {record.at: record for record in records}
-    histories = interpret(arrived.values(), connector, rules=rules)
+    histories = interpret(arrived.values(), connector, rules=rules, typed=False)
     tables = {history.topic: history for history in histories.tables}
     if not tables and histories.quarantined:
         first = histories.quarantined[0]

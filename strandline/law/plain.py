@@ -1,0 +1,242 @@
+"""The fold of plain keys: one loop over columns, which does what the whole chain would do to them.
+
+A key is *plain* where nothing has to be found out about it: each of its records came once, in one
+partition, at a later position than the one before it, with all of its columns; no row of it was
+moved, taken over or open at a snapshot; what fences the table has stand clearly before or behind
+its rows. Then its deliveries are its changes, in their order, and its history is told as they pass
+by. A key that is not plain is left to `strandline.law.group`, which is the meaning; that both agree
+is what tests/properties/test_plain.py tries.
+
+The loop goes on from what stands of a key (`Standing`), where everything new is newer: that is the
+same check as between two rows of one run. Otherwise the key is folded from all of its rows.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+
+from strandline.changes import scope as scopes
+from strandline.changes.change import Fence
+from strandline.changes.position import major_of
+from strandline.changes.version import ClosedBy, TimeQuality
+from strandline.law.rows import Rows
+
+_EPOCH = "0000"
+_CLAMPED = TimeQuality.CLAMPED.value
+_UPDATE, _DELETE = ClosedBy.UPDATE.value, ClosedBy.DELETE.value
+_CORRECTION = ClosedBy.SNAPSHOT_CORRECTION.value
+
+# A version as the loop makes it: number of the row that opened it, its cells, valid from and to
+# (microseconds), position from and to, what closed it, entity, how far the time can be trusted.
+Made = tuple[int, tuple[object, ...], int, int | None, str, str | None, str | None, str, str]
+
+
+@dataclass(slots=True)
+class Standing:
+    """What a run leaves of a key for the next one to go on from.
+
+    `major`, `own`, `offset` and `partition` are those of its last record, `scope` and `created` the
+    table of its last row and the transaction of its last create, `image` the position of the last
+    image. `open` is the version that stands, None where none does; `floor` the latest time that the
+    key has shown.
+    """
+
+    major: str
+    own: str
+    offset: int
+    partition: int
+    scope: str | None
+    created: str | None
+    image: str
+    floor: int | None
+    open: Made | None
+    versions: list[Made] = field(default_factory=list)
+
+    def precedes(self, major: str) -> bool:
+        """Whether a row at this position can go on from here: all that is told here is older.
+
+        A fence may have ended the row at a later position than the key's own last one. A row that
+        lands in between was ended by it too, so such a key is folded from all of its rows.
+        """
+        ended = self.versions[-1][5] if self.open is None and self.versions else None
+        return self.major < major and (ended is None or major_of(ended) < f"{_EPOCH}{major}")
+
+
+@dataclass(frozen=True, slots=True)
+class Fences:
+    """The fences of a table in their order, where their places are the same for every key."""
+
+    fences: Sequence[Fence]
+    seqs: Sequence[str]
+    majors: frozenset[str]
+    times: Sequence[int]
+
+    @staticmethod
+    def of(fences: Sequence[Fence]) -> "Fences | None":
+        """None where a truncate stands elsewhere for each key: then no key is plain."""
+        if any(fence.local is not None for fence in fences):
+            return None
+        seqs = [fence.seq for fence in fences]
+        majors = frozenset(major_of(seq)[len(_EPOCH) :] for seq in seqs)
+        return Fences(fences, seqs, majors, [micros(fence.time.best) for fence in fences])
+
+
+def fold(
+    keys: Iterable[tuple[str, Sequence[int]]],
+    rows: Rows,
+    standing: Mapping[str, Standing],
+    fences: Fences,
+    *,
+    shifts: bool,
+) -> tuple[dict[str, Standing], list[str]]:
+    """What becomes of these keys, each with the numbers of its new rows; and which are not plain.
+
+    Nothing of `standing` is changed: what is returned takes the place of what stood.
+    """
+    found: dict[str, Standing] = {}
+    others: list[str] = []
+    for key, numbers in keys:
+        made = _folded(key, numbers, rows, standing.get(key), fences, shifts)
+        if made is None:
+            others.append(key)
+        else:
+            found[key] = made
+    return found, others
+
+
+def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on purpose: calls would cost more than its work
+    key: str,
+    numbers: Sequence[int],
+    rows: Rows,
+    before: Standing | None,
+    fences: Fences,
+    shifts: bool,  # noqa: FBT001
+) -> Standing | None:
+    """The key after these rows; None where it is not plain."""
+    ops, majors, owns, scope_of = rows.op, rows.major, rows.own, rows.scope
+    partitions, offsets, times = rows.partition, rows.offset, rows.best
+    made: list[Made]
+    if before is None:
+        first = numbers[0]
+        last_major = last_own = ""
+        last_offset, partition, scope = -1, partitions[first], scope_of[first]
+        created, image, floor, live, made = None, "", None, None, []
+    else:
+        last_major, last_own, last_offset = before.major, before.own, before.offset
+        partition, scope, created = before.partition, before.scope, before.created
+        image, floor, live, made = before.image, before.floor, before.open, list(before.versions)
+    for n in numbers:
+        major, own = majors[n], owns[n]
+        if (
+            partitions[n] != partition
+            or offsets[n] <= last_offset
+            or major <= last_major
+            or own <= last_own
+            or scope_of[n] != scope
+        ):
+            return None
+        op, at = ops[n], times[n]
+        if fences.seqs:
+            if major in fences.majors and not _spared(rows, n, fences):
+                return None
+            live, floor, ok = _fenced(live, floor, made, scope, last_major, major, fences)
+            if not ok:
+                return None
+        last_major, last_own, last_offset = major, own, offsets[n]
+        if op == "d":
+            if shifts and created is not None and rows.tx_id[n] == created:
+                return None  # its row may have been taken over: the group knows
+            if live is not None:
+                number, cells, since, _, seq, _, _, entity, quality = live
+                floor = max(since, at)
+                end = f"{_EPOCH}{major}0{last_offset:011x}{partition:04x}"
+                made.append((number, cells, since, floor, seq, end, _DELETE, entity, quality))
+                live = None
+            continue
+        cells, image = rows.cells[n], major
+        new = live is None or op == "c"
+        if not new and rows.alike(live[1], cells):  # type: ignore[index]
+            if rows.tracked is not None:  # what is ignored is overwritten
+                live = (live[0], cells, *live[2:])  # type: ignore[index]
+            continue
+        phase = rows.phase(n) if op == "r" else "0"
+        seq = f"{_EPOCH}{major}{phase}{last_offset:011x}{partition:04x}"
+        if live is not None:
+            number, old, since, _, began, _, _, entity, quality = live
+            floor = max(since, at)
+            how = _CORRECTION if op == "r" else _UPDATE
+            made.append((number, old, since, floor, began, seq, how, entity, quality))
+        if new:
+            entity = sha256(f"{key}@{seq}".encode()).hexdigest()[:32]
+            if op == "c":
+                tx_id = rows.tx_id[n]
+                created = tx_id if tx_id is not None else created
+        quality = rows.quality[n]
+        if floor is not None and floor > at:
+            at, quality = floor, _CLAMPED
+        live = (n, cells, at, None, seq, None, None, entity, quality)
+        floor = at
+    if fences.seqs:
+        live, floor, ok = _fenced(live, floor, made, scope, last_major, None, fences)
+        if not ok:
+            return None
+    return Standing(
+        last_major, last_own, last_offset, partition, scope, created, image, floor, live, made
+    )
+
+
+_BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def micros(instant: datetime) -> int:
+    """Microseconds since 1970, exactly."""
+    return (instant - _BEGIN) // _MICROSECOND
+
+
+def instant(micros: int) -> datetime:
+    """The instant of so many microseconds since 1970."""
+    return _BEGIN + timedelta(microseconds=micros)
+
+
+def _spared(rows: Rows, n: int, fences: Fences) -> bool:
+    """Whether a row at the position of fences is a read of the snapshot that they are of."""
+    major = f"{_EPOCH}{rows.major[n]}"
+    own = (f for f in fences.fences if major_of(f.seq) == major)
+    return rows.whole[n] and all(fence.sweep for fence in own)
+
+
+def _fenced(  # noqa: PLR0913, PLR0917
+    live: Made | None,
+    floor: int | None,
+    made: list[Made],
+    scope: str | None,
+    since: str,
+    until: str | None,
+    fences: Fences,
+) -> tuple[Made | None, int | None, bool]:
+    """The row that stands behind the fences between two positions, the former time, and all well.
+
+    Not well: where a fence is of another server than the row that it ends.
+    """
+    if live is None:
+        return live, floor, True
+    end = None if until is None else f"{_EPOCH}{until}"
+    for place in range(bisect_right(fences.seqs, live[4]), len(fences.seqs)):
+        fence = fences.fences[place]
+        major = major_of(fence.seq)
+        if end is not None and major >= end:
+            break
+        if major <= f"{_EPOCH}{since}" or not fence.concerns(scope):
+            continue
+        if scopes.strangers(fence.scope, scope):
+            return live, floor, False
+        number, cells, began, _, seq, _, _, entity, quality = live
+        at = fences.times[place]
+        floor = max(began, at)
+        how = ClosedBy.SNAPSHOT_ABSENT if fence.sweep else ClosedBy.TRUNCATE
+        made.append((number, cells, began, floor, seq, fence.seq, how.value, entity, quality))
+        return None, floor, True
+    return live, floor, True

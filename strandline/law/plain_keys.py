@@ -1,0 +1,303 @@
+"""The keys of a table whose records the typed decoder has read, and what stands of each.
+
+A key stays here while it is plain (`strandline.law.plain`). What turns out not to be is handed over
+with all of its records, which the general decoder then reads: it is never both.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from strandline.cells.types import ColumnType
+from strandline.changes import rekeyed, scope
+from strandline.changes.position import before_phase
+from strandline.changes.record import Record
+from strandline.changes.rekeyed import Identity
+from strandline.connectors import Connector
+from strandline.formats.notification import Snapshot
+from strandline.law import sweep
+from strandline.law.decode import Decoder
+from strandline.law.facts import Facts, Place
+from strandline.law.landed import Landed
+from strandline.law.plain import Fences, Made, Standing, fold
+from strandline.law.rows import Rows
+from strandline.law.typed import Typed
+
+_EPOCH = "0000"
+_TOMBSTONE_OF = "d"
+
+
+@dataclass(slots=True)
+class PlainKeys:
+    """The rows of plain keys by key, the tombstones behind them, and what is to be folded.
+
+    `members` has the numbers of a key's rows, `tombstones` those of records. `others` are the keys
+    that are not plain, whose records are elsewhere.
+    """
+
+    landed: Landed
+    typed: Typed
+    rows: Rows = field(default_factory=Rows)
+    members: dict[str, list[int]] = field(default_factory=dict)
+    tombstones: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    waiting: dict[str, list[int]] = field(default_factory=dict)
+    standing: dict[str, Standing] = field(default_factory=dict)
+    others: set[str] = field(default_factory=set)
+    columns: Mapping[str, ColumnType] = field(default_factory=dict)
+    tracked: Sequence[str] = ()
+
+    @staticmethod
+    def of(topic: str, decoder: Decoder, *, typed: bool = True) -> "PlainKeys":
+        """Those of a topic; not `typed`: none."""
+        return PlainKeys(Landed(topic), Typed(decoder, topic, accepts=typed))
+
+    def add(self, numbers: range) -> tuple[Facts, list[Record]]:
+        """Reads landed records: what they tell, and those that are for the general decoder."""
+        landed = self.landed
+        part = slice(numbers.start, numbers.stop)
+        read, rejected = self.typed.read(
+            landed.key[part], landed.value[part], landed.timestamp[part], landed.headers[part]
+        )
+        new = self.rows.extend(read, numbers, landed.partition[part], landed.offset[part])
+        if new:
+            last = self.typed.shapes[self.rows.shape[-1]]
+            self.rows.reads_last = last.connector.reads_last
+        left = self._behind_deletes(numbers, new, rejected)
+        facts = self._facts(new)
+        return facts, [*self._sorted_in(new), *map(landed.record, left)]
+
+    def _behind_deletes(self, numbers: range, new: range, rejected: Sequence[int]) -> list[int]:
+        """The records that are not read yet, but for tombstones that add nothing to a delete."""
+        rows = self.rows
+        row_of = {rows.record[n]: n for n in new if rows.op[n] == _TOMBSTONE_OF}
+        left = []
+        for at in rejected:
+            number = numbers[at]
+            n = row_of.get(number - 1)
+            if n is not None and self._is_behind(number):
+                self.tombstones[rows.key[n]].append(number)
+            else:
+                left.append(number)
+        return left
+
+    def _is_behind(self, number: int) -> bool:
+        """Whether a record is a tombstone of the key that the record before it deletes."""
+        landed = self.landed
+        return (
+            landed.value[number] is None
+            and landed.partition[number] == landed.partition[number - 1]
+            and landed.key[number] == landed.key[number - 1]
+            and self.typed.is_plain_key(landed.key[number])
+            and not any(name.startswith(_MOVED) for name, _ in landed.headers[number])
+        )
+
+    def _sorted_in(self, new: range) -> Iterator[Record]:
+        """Adds the rows to those of their keys; the records of keys that are not plain."""
+        keys, members, waiting, others = self.rows.key, self.members, self.waiting, self.others
+        for n in new:
+            key = keys[n]
+            if key in others:
+                yield self.landed.record(self.rows.record[n])
+                continue
+            if key in members:
+                members[key].append(n)
+            else:
+                members[key] = [n]
+            if key in waiting:
+                waiting[key].append(n)
+            else:
+                waiting[key] = [n]
+        for key in others & self.tombstones.keys():
+            yield from map(self.landed.record, self.tombstones.pop(key))
+
+    def hand_over(self, keys: Iterable[str]) -> list[Record]:
+        """The records of these keys, which are not plain from now on."""
+        found: list[Record] = []
+        for key in keys:
+            self.others.add(key)
+            self.waiting.pop(key, None)
+            self.standing.pop(key, None)
+            found += [self.landed.record(self.rows.record[n]) for n in self.members.pop(key, ())]
+            found += map(self.landed.record, self.tombstones.pop(key, ()))
+        return found
+
+    def hand_over_all(self) -> list[Record]:
+        """The records of all keys."""
+        return self.hand_over(list(self.members))
+
+    # ------------------------------------------------------------------ what rows tell of the table
+
+    def _facts(self, new: range) -> Facts:
+        """What these rows say by themselves."""
+        rows = self.rows
+        first: dict[int, int] = {}
+        scopes, reads = set[str | None](), dict[str, int]()
+        for n in new:
+            if rows.shape[n] not in first:
+                first[rows.shape[n]] = n
+            scopes.add(rows.scope[n])
+            emitted = rows.emitted[n]
+            if rows.whole[n] and emitted is not None:
+                place = before_phase(self._seq(n))
+                reads[place] = min(emitted, reads.get(place, emitted))
+        declared: dict[str, dict[ColumnType, Place]] = {}
+        inferred: dict[str, dict[ColumnType, Place]] = {}
+        described: dict[str, dict[ColumnType, Place]] = {}
+        connectors: dict[Connector, Place] = {}
+        for number, n in first.items():
+            shape = self.typed.shapes[number]
+            where = rows.partition[n], rows.offset[n]
+            told = [(declared, shape.declared), (inferred, shape.inferred)]
+            told += [(described, shape.declared)] if shape.described else []
+            for known, types in told:
+                for column, (name, of) in enumerate(types.items()):
+                    own = known.setdefault(name, {})
+                    own[of] = min((*where, column), own.get(of, (*where, column)))
+            at = (*where, 0)
+            connectors[shape.connector] = min(at, connectors.get(shape.connector, at))
+        return Facts(
+            declared=declared,
+            inferred=inferred,
+            described=described,
+            scopes=frozenset(scope.table(of) for of in scopes if of is not None),
+            connectors=connectors,
+            reads=reads,
+            latest=self._latest(new),
+        )
+
+    def _latest(self, new: range) -> Mapping[Identity, str]:
+        rows = self.rows
+        best: dict[tuple[str | None, int], int] = {}
+        for n in new:
+            of = rows.scope[n], rows.shape[n]
+            if of not in best or rows.major[best[of]] <= rows.major[n]:
+                best[of] = n
+        found: dict[Identity, str] = {}
+        for (table, shape), n in best.items():
+            name = rekeyed.identity(table and scope.known(table), self.typed.shapes[shape].key)
+            found[name] = max(found.get(name, ""), rekeyed.place(self._seq(n)))
+        return found
+
+    def _seq(self, n: int) -> str:
+        rows = self.rows
+        place = f"{rows.offset[n]:011x}{rows.partition[n]:04x}"
+        return f"{_EPOCH}{rows.major[n]}{rows.phase(n) if rows.op[n] == 'r' else '0'}{place}"
+
+    def spanning(self, reads: Iterable[str]) -> set[str]:
+        """Keys with changes that reads of a snapshot stand between, whose commit came later."""
+        places = sorted({place[len(_EPOCH) : -16] for place in reads})
+        if not places:
+            return set()
+        rows, last = self.rows, places[-1]
+        return {
+            key
+            for key, own in self.members.items()
+            if any(
+                rows.major[n] < last
+                and rows.op[n] != "r"
+                and any(rows.major[n] < place < rows.own[n] for place in places)
+                for n in own
+            )
+        }
+
+    def of_transactions(self, ids: frozenset[str]) -> set[str]:
+        """Keys with changes of these transactions."""
+        if not ids:
+            return set()
+        tx_id = self.rows.tx_id
+        return {key for key, own in self.members.items() if any(tx_id[n] in ids for n in own)}
+
+    def at(self, majors: Collection[str]) -> set[str]:
+        """Keys with changes at these positions, which begin with their epoch."""
+        if not majors:
+            return set()
+        bare, major = {each[len(_EPOCH) :] for each in majors}, self.rows.major
+        return {key for key, own in self.members.items() if any(major[n] in bare for n in own)}
+
+    def first_reads(self, snapshots: Sequence[Snapshot]) -> list[Record]:
+        """The first read of each complete snapshot and table, as its record."""
+        rows = self.rows
+        first: dict[tuple[Snapshot, str], int] = {}
+        for n in range(len(rows.record)) if snapshots else ():
+            emitted = rows.emitted[n]
+            if not rows.whole[n] or emitted is None:
+                continue
+            for snapshot in snapshots:
+                if sweep.is_of(snapshot, rows.connector_name[n], emitted, rows.scope[n]):
+                    of = (snapshot, sweep.table(rows.scope[n]))
+                    first[of] = min(n, first.get(of, n), key=self._read_order)
+        return [self.landed.record(rows.record[n]) for n in first.values()]
+
+    def _read_order(self, n: int) -> tuple[str, int, int]:
+        return self.rows.major[n], self.rows.offset[n], self.rows.partition[n]
+
+    # ------------------------------------------------------------------ the fold
+
+    def fold(
+        self,
+        columns: Mapping[str, ColumnType],
+        tracked: Sequence[str],
+        fences: Fences,
+        connector: Connector,
+        since: str | None,
+    ) -> list[str]:
+        """Folds what arrived onto what stands; the keys that turn out not to be plain.
+
+        `since`: the first position at which fences stand that did not when keys were folded, as a
+        major part; None where there is none. A key that went beyond it is folded from all its rows.
+        """
+        rows = self.rows
+        if columns != self.columns or list(tracked) != list(self.tracked):
+            rows.cells.clear()
+            self.columns, self.tracked = dict(columns), tracked
+            self.standing.clear()
+        rows.align(columns, self.typed.shapes, tracked)
+        keys: Iterable[str] = self.waiting
+        if since is not None:
+            bare = since[len(_EPOCH) :]
+            for key in [key for key, of in self.standing.items() if of.major >= bare]:
+                del self.standing[key]
+        if since is not None or not self.standing:
+            keys = self.members
+        wanted = {key: self._wanted(key) for key in keys}
+        found, others = fold(wanted.items(), rows, self.standing, fences, shifts=connector.shifts)
+        self.standing.update(found)
+        self.waiting = {}
+        return others
+
+    def _wanted(self, key: str) -> Sequence[int]:
+        """The rows to fold: those that arrived where they go on from what stands, or else all."""
+        own, standing = self.waiting.get(key, ()), self.standing.get(key)
+        if standing is not None and (not own or standing.precedes(self.rows.major[own[0]])):
+            return own
+        self.standing.pop(key, None)
+        return self.members[key]
+
+    @property
+    def absorbed(self) -> int:
+        """How many tombstones added nothing to the delete before them."""
+        return sum(map(len, self.tombstones.values()))
+
+    @property
+    def changes(self) -> int:
+        """How many changes the plain keys have."""
+        return sum(map(len, self.members.values()))
+
+    def made(self, key: str) -> list[Made]:
+        """The versions of a key, in order."""
+        of = self.standing[key]
+        return of.versions if of.open is None else [*of.versions, of.open]
+
+    def keys_standing(self) -> Mapping[Identity, str]:
+        """Under each form of key the place of the row that stands and was changed longest ago."""
+        found: dict[Identity, str] = {}
+        for of in self.standing.values():
+            if of.open is not None:
+                table = of.scope and scope.known(of.scope)
+                name = rekeyed.identity(table, self.typed.shapes[self.rows.shape[of.open[0]]].key)
+                since = rekeyed.place(f"{_EPOCH}{of.image}0{'0' * 15}")
+                found[name] = min(found.get(name, since), since)
+        return found
+
+
+_MOVED = "__debezium.newkey"

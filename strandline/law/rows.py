@@ -1,0 +1,143 @@
+"""Rows: the changes of a table that the typed decoder has read, as columns.
+
+One entry of each list is one change; `cells` are those of the after image in the order of the
+table's columns, in its types.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from strandline.cells import widening
+from strandline.cells.spelling import comparable_json
+from strandline.cells.types import ColumnType, Kind
+from strandline.law.typed import Columns, Shape
+
+_FLOATS = frozenset({Kind.FLOAT, Kind.DOUBLE})
+
+Cells = tuple[object, ...]
+
+
+@dataclass(slots=True)
+class Rows:
+    """The columns that the fold takes, besides `record`: the number of the record of each row.
+
+    `tracked` are the places of the columns that make versions, None where all do; `documents` those
+    of columns that hold JSON. `reads_last`: whether a snapshot's read saw all at its position.
+    """
+
+    record: list[int] = field(default_factory=list)
+    partition: list[int] = field(default_factory=list)
+    offset: list[int] = field(default_factory=list)
+    op: list[str] = field(default_factory=list)
+    key: list[str] = field(default_factory=list)
+    major: list[str] = field(default_factory=list)
+    own: list[str] = field(default_factory=list)
+    position: list[str] = field(default_factory=list)
+    best: list[int] = field(default_factory=list)
+    quality: list[str] = field(default_factory=list)
+    source_ts: list[int | None] = field(default_factory=list)
+    tx_id: list[str | None] = field(default_factory=list)
+    scope: list[str | None] = field(default_factory=list)
+    emitted: list[int | None] = field(default_factory=list)
+    whole: list[bool] = field(default_factory=list)
+    connector_name: list[str | None] = field(default_factory=list)
+    sent: list[Cells] = field(default_factory=list)
+    shape: list[int] = field(default_factory=list)
+    cells: list[Cells] = field(default_factory=list)
+    tracked: tuple[int, ...] | None = None
+    documents: tuple[int, ...] = ()
+    floats: bool = False
+    reads_last: bool = False
+
+    def extend(
+        self, read: Columns, record: Sequence[int], partition: Sequence[int], offset: Sequence[int]
+    ) -> range:
+        """Takes up what was read of records with these numbers; the numbers of the new rows."""
+        start = len(self.record)
+        index = read.index
+        self.record.extend([record[i] for i in index])
+        self.partition.extend([partition[i] for i in index])
+        self.offset.extend([offset[i] for i in index])
+        self.op.extend(read.op)
+        self.key.extend(read.key)
+        self.major.extend(read.major)
+        self.own.extend(read.own)
+        self.position.extend(read.position)
+        self.best.extend(read.best)
+        self.quality.extend(read.quality)
+        self.source_ts.extend(read.source_ts)
+        self.tx_id.extend(read.tx_id)
+        self.scope.extend(read.scope)
+        self.emitted.extend(read.emitted)
+        self.whole.extend(read.whole)
+        self.connector_name.extend(read.connector_name)
+        self.sent.extend(read.cells)
+        self.shape.extend(read.shape)
+        return range(start, len(self.record))
+
+    def align(
+        self, columns: Mapping[str, ColumnType], shapes: Sequence[Shape], tracked: Sequence[str]
+    ) -> None:
+        """Puts the cells of rows that came since into the table's columns and types.
+
+        Where these have changed, `cells` is to be emptied first.
+        """
+        names = list(columns)
+        whole = len(tracked) == len(names)
+        self.tracked = None if whole else tuple(names.index(name) for name in tracked)
+        self.documents = tuple(n for n, of in enumerate(columns.values()) if of.is_json)
+        self.floats = any(of.kind in _FLOATS for of in columns.values())
+        plans = [_plan(shape, columns) for shape in shapes]
+        for n in range(len(self.cells), len(self.sent)):
+            sent, plan = self.sent[n], plans[self.shape[n]]
+            if plan is not None and sent:
+                sent = tuple([_cell(sent, *step) for step in plan])
+            self.cells.append(sent)
+
+    def phase(self, n: int) -> str:
+        """Where a read stands inside its position: behind the rows, where it saw all of them."""
+        return "1" if self.reads_last and self.whole[n] else "0"
+
+    def alike(self, one: Cells, other: Cells) -> bool:
+        """Whether an image makes no version after another: NULL, NaN and documents by value."""
+        if one == other:
+            return True
+        if self.tracked is None and not self.floats and not self.documents:
+            return False
+        return self._compared(one) == self._compared(other)
+
+    def _compared(self, cells: Cells) -> list[object]:
+        wanted = range(len(cells)) if self.tracked is None else self.tracked
+        return [_comparable(cells[n], document=n in self.documents) for n in wanted]
+
+
+_NAN = object()  # not a number equals itself here
+
+
+def _comparable(value: object, *, document: bool) -> object:
+    if document and isinstance(value, str):
+        return comparable_json(value)
+    return _NAN if isinstance(value, float) and math.isnan(value) else value
+
+
+# Where a column's cell stands in what was sent, -1 where it does not, and its types there and here.
+Step = tuple[int, ColumnType | None, ColumnType | None]
+
+
+def _plan(shape: Shape, columns: Mapping[str, ColumnType]) -> list[Step] | None:
+    """How a shape's cells become the table's; None where they are."""
+    places = {name: place for place, name in enumerate(shape.names)}
+    steps: list[Step] = []
+    for name, to in columns.items():
+        of = shape.declared.get(name)
+        kind = of or shape.inferred.get(name) or to
+        steps.append((places.get(name, -1), of, to if kind != to else None))
+    same = [step[0] for step in steps] == list(range(len(shape.names)))
+    return None if same and all(to is None for _, _, to in steps) else steps
+
+
+def _cell(sent: Cells, place: int, of: ColumnType | None, to: ColumnType | None) -> object:
+    if place < 0:
+        return None
+    return sent[place] if to is None else widening.widen(sent[place], of, to)

@@ -1,0 +1,206 @@
+"""Layouts: how the records of one schema are written, learned from the first of them.
+
+A layout is made once, from a record that the general decoder's own parser has read, and then reads
+others like it. With embedded schemas the bytes before the payload are the schema: they are
+recognised, not parsed again.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from strandline.cells.types import ColumnType, from_connect
+from strandline.errors import UndecodableError
+from strandline.formats import connect, flattened
+from strandline.law.typed.cells import INFERRED, SCALAR, Make, is_fraction, of_type
+from strandline.law.typed.shapes import Shape
+from strandline.law.typed.sources import READERS, Source, Transaction, UnclearError
+
+_PAYLOAD = b'"payload":'
+_WRAPPED = frozenset({"schema", "payload"})
+_NULL = msgspec.Raw(b"null")
+_MOST = 64  # layouts of a topic; what comes in more is for the general decoder
+
+
+@dataclass(slots=True)
+class Layout:
+    """One way in which a topic's values are written.
+
+    `prefix` is what stands before the payload, empty where no schema does; `names` the row's
+    columns, `types` what is declared of them. `makers` make the values of columns whose cells are
+    none by themselves. `inferred`: whether some columns are of JSON's own types. `shapes` are the
+    numbers of its shapes by the classes of cells and by the columns of the key.
+    """
+
+    prefix: bytes
+    names: tuple[str, ...]
+    types: Mapping[str, ColumnType]
+    described: bool
+    connector: str
+    decode: msgspec.json.Decoder[Any]
+    makers: tuple[Make | None, ...] | None
+    inferred: tuple[int, ...]
+    shapes: dict[Any, int] = field(default_factory=dict)
+
+    def cells(self, row: Any, unavailable: frozenset[str]) -> tuple[object, ...]:
+        """The values of a row; `UnclearError` where one of them stands for what was not sent."""
+        cells = msgspec.structs.astuple(row)
+        if not unavailable.isdisjoint(cells):
+            raise UnclearError
+        if self.makers is None:
+            return cells
+        return tuple(
+            cell if make is None or cell is None else make(cell)
+            for make, cell in zip(self.makers, cells, strict=True)
+        )
+
+    def shape_of(self, cells: Sequence[object], key: tuple[str, ...], shapes: list[Shape]) -> int:
+        """The number of the shape that these cells have, in `shapes`, which may get one more."""
+        kinds = tuple([type(cells[n]) for n in self.inferred]) if self.inferred else ()
+        found = self.shapes.get((kinds, key))
+        if found is None:
+            found = self._add(self.names, dict(zip(self.inferred, kinds, strict=True)), key, shapes)
+            self.shapes[kinds, key] = found
+        return found
+
+    def deleted(self, before: Mapping[str, Any], key: tuple[str, ...], shapes: list[Shape]) -> int:
+        """The same of a delete, whose `before` tells the types of what nobody declared."""
+        kinds = {
+            name: INFERRED[type(cell)]
+            for name, cell in before.items()
+            if name not in self.types and cell is not None
+        }
+        place = ("d", tuple(kinds.items()), key)
+        if place not in self.shapes:
+            shapes.append(self._shape((), kinds, key))
+            self.shapes[place] = len(shapes) - 1
+        return self.shapes[place]
+
+    def _add(
+        self,
+        names: tuple[str, ...],
+        kinds: Mapping[int, type],
+        key: tuple[str, ...],
+        shapes: list[Shape],
+    ) -> int:
+        none = type(None)
+        shown = {names[n]: INFERRED[kind] for n, kind in kinds.items() if kind is not none}
+        shapes.append(self._shape(names, shown, key))
+        return len(shapes) - 1
+
+    def _shape(
+        self, names: tuple[str, ...], inferred: Mapping[str, ColumnType], key: tuple[str, ...]
+    ) -> Shape:
+        connector = READERS[self.connector][0]
+        return Shape(names, self.types, inferred, self.described, connector, key)
+
+
+def prefix_of(data: bytes) -> bytes:
+    """What stands before the payload of a value or key with a schema; empty where there is none."""
+    document = json.loads(data)
+    if not isinstance(document, dict) or document.keys() != _WRAPPED:
+        return b""
+    if document["schema"] is None or data.count(_PAYLOAD) != 1:
+        raise UnclearError
+    end = data.index(_PAYLOAD) + len(_PAYLOAD)
+    if not data.endswith(b"}") or json.loads(data[:end] + b"null}") != {
+        **document,
+        "payload": None,
+    }:
+        raise UnclearError
+    return data[:end]
+
+
+def learned(value: bytes, contract: Mapping[str, ColumnType]) -> Layout:
+    """The layout of a value; `UnclearError` where it is for the general decoder to read."""
+    prefix = prefix_of(value)
+    document = connect.parse(value, "value")
+    envelope = document.payload
+    source = envelope.get("source") if isinstance(envelope, dict) else None
+    if not isinstance(source, dict) or source.get("connector") not in READERS:
+        raise UnclearError
+    row = envelope.get("after") if envelope.get("after") is not None else envelope.get("before")
+    if not isinstance(row, dict):
+        raise UnclearError
+    if flattened.is_flattened(envelope, document.schema):
+        raise UnclearError
+    if document.schema is None:
+        types, names = dict(contract), tuple(row)
+    else:
+        fields = connect.row_fields(document.schema)
+        types = {name: from_connect(dict(of)) for name, of in fields.items()}
+        names = tuple(types)
+    return _layout(prefix, names, types, document.schema is not None, str(source["connector"]))
+
+
+def _layout(
+    prefix: bytes,
+    names: tuple[str, ...],
+    types: Mapping[str, ColumnType],
+    described: bool,  # noqa: FBT001
+    connector: str,
+) -> Layout:
+    if not names:
+        raise UnclearError
+    plans = [of_type(types[name]) if name in types else (SCALAR, None) for name in names]
+    # A column may be called anything: fields are numbered, and renamed to it.
+    row = msgspec.defstruct(
+        "Row",
+        [(f"c{n}", of) for n, (of, _) in enumerate(plans)],
+        rename={f"c{n}": name for n, name in enumerate(names)},
+        forbid_unknown_fields=True,
+        gc=False,
+    )
+    envelope = msgspec.defstruct(
+        "Envelope",
+        [
+            ("op", str),
+            ("source", READERS[connector][1]),
+            ("before", msgspec.Raw, _NULL),
+            ("after", row | None, None),
+            ("transaction", Transaction | None, None),
+            ("ts_ms", int | None, None),
+        ],
+        gc=False,
+    )
+    makers = tuple(make for _, make in plans)
+    return Layout(
+        prefix=prefix,
+        names=names,
+        types=types,
+        described=described,
+        connector=connector,
+        decode=msgspec.json.Decoder(envelope),
+        makers=makers if any(makers) else None,
+        inferred=tuple(n for n, name in enumerate(names) if name not in types),
+    )
+
+
+@dataclass(slots=True)
+class Layouts:
+    """The layouts of a topic, the one that was met last first."""
+
+    contract: Mapping[str, ColumnType]
+    known: list[Layout] = field(default_factory=list)
+
+    def learn(self, value: bytes) -> Layout | None:
+        """A layout for such a value; None where there is none, or there are too many."""
+        if len(self.known) >= _MOST:
+            return None
+        try:
+            layout = learned(value, self.contract)
+        except (UnclearError, UndecodableError, ValueError, RecursionError, TypeError):
+            return None  # the general decoder says what is wrong with it
+        self.known.insert(0, layout)
+        return layout
+
+
+def fractions_are_clear(cells: Sequence[object], inferred: Sequence[int]) -> bool:
+    """Whether no number of a column without a type may have been an integer of too many digits."""
+    return all(is_fraction(cells[n]) for n in inferred if type(cells[n]) is float)  # type: ignore[arg-type]
+
+
+__all__ = ("Layout", "Layouts", "Source", "fractions_are_clear", "prefix_of")

@@ -1,0 +1,112 @@
+"""The `source` of an event, for connectors whose well-formed ones are read by type.
+
+One class a connector: the fields that it reads, as msgspec types, and what they say. What raises
+here, or does not fit, is left to the general decoder; what is said is what
+`strandline.connectors` says.
+"""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from strandline.changes.version import TimeQuality
+from strandline.connectors import CONNECTORS, Connector
+
+_SEQUENCE = re.compile(r'\[(?:null|"([0-9]{1,19})"), ?"([0-9]{1,19})"\]')
+_FILE_NUMBER = re.compile(r"([0-9]{1,8})[^0-9]*$")
+_SNAPSHOT, _COMMIT = TimeQuality.SNAPSHOT.value, TimeQuality.COMMIT.value
+_STATEMENT = TimeQuality.STATEMENT.value
+_FAR = 1 << 63  # beyond any position that is a number of 64 bits with a sign
+
+# Major position, own position, text for people, quality of the time, transaction.
+Told = tuple[str, str, str, str, str | None]
+
+
+class Source(msgspec.Struct, gc=False):
+    """What all connectors send."""
+
+    connector: str
+    version: str = ""
+    name: str | None = None
+    ts_ms: int | None = None
+    ts_us: int | None = None
+    snapshot: str | bool | None = None
+    db: str | None = None
+    schema: str | None = None
+    table: str | None = None
+
+
+class PostgreSQLSource(Source, gc=False):
+    """PostgreSQL's, with the fields that order it."""
+
+    sequence: str = ""
+    txId: int | None = None  # noqa: N815 - as it is sent
+
+
+class MySQLSource(Source, gc=False):
+    """MySQL's and MariaDB's, with the fields that order them."""
+
+    file: str = ""
+    pos: int = -1
+    gtid: str | None = None
+
+
+class Transaction(msgspec.Struct, gc=False):
+    """What the connector says of a change's transaction besides its source."""
+
+    id: str | None = None
+
+
+class UnclearError(ValueError):
+    """Something that is for the general decoder to judge."""
+
+
+def postgresql(source: PostgreSQLSource, *, read: bool, snapshot: bool) -> Told:
+    """See `strandline.connectors.postgresql`."""
+    pair = _SEQUENCE.fullmatch(source.sequence)
+    if pair is None:
+        raise UnclearError
+    commit, lsn = pair.groups()
+    if commit is None:
+        if not read:
+            raise UnclearError  # of a transaction in flight
+        commit = lsn
+    end, start = int(commit), int(lsn)
+    if end >= _FAR or start >= _FAR:
+        raise UnclearError
+    own = f"{start:016x}"
+    tx_id = None if source.txId is None else str(source.txId)
+    quality = _SNAPSHOT if snapshot else _COMMIT
+    return f"{end:016x}{own}", own + own, f"{end}/{start}", quality, tx_id
+
+
+def mysql(source: MySQLSource, *, read: bool, snapshot: bool) -> Told:
+    """See `strandline.connectors.mysql`."""
+    del read
+    pos = source.pos
+    if not 0 <= pos < _FAR:
+        raise UnclearError
+    major = f"{_number(source.file)}{pos:016x}"
+    gtid = source.gtid or None
+    exact = source.connector == "mysql" and gtid and source.ts_us
+    quality = _SNAPSHOT if snapshot else _COMMIT if exact else _STATEMENT
+    return major, major, f"{source.file}:{pos}", quality, gtid
+
+
+@lru_cache(maxsize=1024)
+def _number(file: str) -> str:
+    found = _FILE_NUMBER.search(file)
+    if found is None or (found.start() and file[found.start() - 1].isdigit()):
+        raise UnclearError
+    return f"{int(found[1]):08x}"
+
+
+# By what `source.connector` says: the connector, its fields, and what reads them.
+READERS: dict[str, tuple[Connector, type[Source], Callable[..., Any]]] = {
+    "postgresql": (CONNECTORS["postgresql"], PostgreSQLSource, postgresql),
+    "mysql": (CONNECTORS["mysql"], MySQLSource, mysql),
+    "mariadb": (CONNECTORS["mysql"], MySQLSource, mysql),
+}

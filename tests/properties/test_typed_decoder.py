@@ -1,0 +1,119 @@
+"""Whatever the typed decoder accepts, the general one reads as the same row."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from cases.language import cases
+from workloads import SOURCES, Choices, captured
+from workloads.damage import damaged
+
+from strandline.changes.position import major_of
+from strandline.connectors import CONNECTORS
+from strandline.law.decode import Decoded, Decoder
+from strandline.law.plain import micros
+from strandline.law.typed import Typed
+from strandline.sources import source as sources
+
+_EXAMPLES = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "20"))
+_SEED = int(os.environ.get("STRANDLINE_FUZZ_SEED", "0"))
+READ = {"postgresql", "mysql", "mariadb"}
+
+
+def read(typed, records):
+    return typed.read(
+        [r.key for r in records],
+        [r.value for r in records],
+        [r.timestamp for r in records],
+        [r.headers for r in records],
+    )
+
+
+def shown(shape, cells):
+    """Cells by column, as they are written in Python, so that 1 is not TRUE and NaN is NaN."""
+    return in_order(dict(zip(shape.names, cells, strict=True)))
+
+
+def in_order(row):
+    return {name: repr(row[name]) for name in sorted(row)}
+
+
+def disagreements(decoder, records):
+    """How the rows that the typed decoder accepts differ from the general one's, and how many."""
+    typed = Typed(decoder, "")
+    rows, left = read(typed, records)
+    assert sorted([*rows.index, *left]) == list(range(len(records)))
+    found = []
+    for n, place in enumerate(rows.index):
+        outcome = decoder.decode(records[place])
+        if not isinstance(outcome, Decoded):
+            found.append((records[place], outcome))
+            continue
+        change, shape = outcome.change, typed.shapes[rows.shape[n]]
+        own = change.position.own or change.position
+        seen = {
+            "op": rows.op[n], "key": rows.key[n], "major": rows.major[n], "own": rows.own[n],
+            "position": rows.position[n], "best": rows.best[n], "quality": rows.quality[n],
+            "source_ts": rows.source_ts[n], "tx_id": rows.tx_id[n], "scope": rows.scope[n],
+            "emitted": rows.emitted[n], "whole": rows.whole[n],
+            "connector_name": rows.connector_name[n],
+            "cells": shown(shape, rows.cells[n]) if rows.op[n] != "d" else None,
+            "types": (dict(shape.declared), dict(shape.inferred), shape.described, shape.connector),
+            "names": list(shape.key), "apart": (None, None, frozenset(), frozenset(), False),
+        }  # fmt: skip
+        meant = {
+            "op": str(change.op), "key": change.key, "major": major_of(change.seq)[4:],
+            "own": own.major, "position": change.position.text, "best": micros(change.time.best),
+            "quality": str(change.time.quality), "source_ts": micros(change.time.source),
+            "tx_id": change.tx_id, "scope": change.scope, "emitted": change.emitted,
+            "whole": change.whole, "connector_name": change.connector_name,
+            "cells": None if change.row is None else in_order(change.row),
+            "types": (
+                dict(outcome.columns), dict(outcome.inferred), outcome.described, outcome.connector
+            ),
+            "names": list(json.loads(change.key)),
+            "apart": (change.moved_to, change.moved_from, change.unset, change.unheld,
+                      change.in_flight),
+        }  # fmt: skip
+        different = {name: (seen[name], meant[name]) for name in seen if seen[name] != meant[name]}
+        if different:
+            found.append((records[place], different))
+    return found, len(rows.index)
+
+
+def by_topic(records):
+    topics = sorted({record.at.topic for record in records})
+    return [[record for record in records if record.at.topic == topic] for topic in topics]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_workload_is_read_alike(source):
+    accepted = total = 0
+    for seed in range(_SEED, _SEED + _EXAMPLES):
+        for records in by_topic(captured(Choices.seeded(seed), source).records):
+            found, count = disagreements(Decoder(), records)
+            assert found == [], (seed, found[:1])
+            accepted, total = accepted + count, total + len(records)
+    if source in READ:
+        assert accepted > total / 5
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_damaged_records_are_read_alike_or_left_to_the_general_decoder(source):
+    for seed in range(_SEED, _SEED + _EXAMPLES):
+        choices = Choices.seeded(seed)
+        records = [damaged(choices, r) if choices.chance(2) else r
+                   for r in captured(choices, source).records]  # fmt: skip
+        for own in by_topic(records):
+            found, _ = disagreements(Decoder(), own)
+            assert found == [], (seed, found[:1])
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.prefix)
+def test_a_case_is_read_alike(case):
+    spec = sources.parse(case.spec, Path(f"{case.prefix}.toml"), {"STRANDLINE_LAKE": "unused"})
+    for records in by_topic(case.records):
+        decoder = Decoder(CONNECTORS[case.connector], spec.rules(records[0].at.topic))
+        found, _ = disagreements(decoder, records)
+        assert found == []
