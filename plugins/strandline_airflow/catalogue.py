@@ -155,7 +155,8 @@ class _Reading:
 
     def _published(self, bare: TableStanding, row: Published) -> TableStanding:
         mark = self.marks.get(row.topic, {})
-        cut = next(self._compactions(), {"number": row.number, "planned_at": row.planned_at})
+        own: Mapping[str, Any] = {"number": row.number, "planned_at": row.planned_at}
+        cut = next(self._compactions(), own)
         return replace(
             bare,
             run=cut["number"],

@@ -10,7 +10,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-from airflow.sdk import AsyncCallback, DagRunState, DeadlineAlert, DeadlineReference
+from airflow.sdk import (  # type: ignore[attr-defined] # its stub has none of deadlines
+    AsyncCallback,
+    DagRunState,
+    DeadlineAlert,
+    DeadlineReference,
+)
 from airflow.sdk.definitions.deadline import BaseDeadlineReference, deadline_reference
 
 from strandline.errors import Transient

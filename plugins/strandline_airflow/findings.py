@@ -231,7 +231,7 @@ def record(lake: SourceLake, topic: str, partition: int, offset: int) -> tuple[L
     stored = tables.opened(lake.landing)
     if stored is None:
         return ()
-    place = {"topic": topic, "partition": partition, "offset": offset}
+    place: dict[str, tables.Value] = {"topic": topic, "partition": partition, "offset": offset}
     found = tables.rows(stored, _AT, **place)
     refusals = tables.opened(lake.quarantine)
     why = [] if refusals is None else tables.rows(refusals, _AT, **place)

@@ -373,6 +373,7 @@ def _topic_id(topic: TopicDescription) -> str:
 def _size(message: Message) -> int:
     """Bytes of a record; asked of each, so its headers are not gone through by a generator."""
     size = _MESSAGE_OVERHEAD + len(message.key() or b"") + len(message.value() or b"")
-    for name, value in message.headers() or ():
+    headers: Any = message.headers()  # pairs; what is produced may also be declared as a dict
+    for name, value in headers or ():
         size += len(name) + len(value or b"")
     return size

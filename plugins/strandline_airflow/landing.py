@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime
 from itertools import accumulate
+from typing import Any
 
 import pyarrow as pa
 from confluent_kafka import Message
@@ -298,13 +299,15 @@ def _arrow(segment: Segment, messages: Sequence[Message], day: date) -> pa.Recor
         "key": [message.key() for message in messages],
         "value": [message.value() for message in messages],
     }
+    # Pairs; what is produced may also be declared as a dict.
+    headers: list[Any] = [message.headers() or () for message in messages]
     columns = {
         **{
             name: pa.repeat(pa.scalar(value, LANDING.field(name).type), len(messages))
             for name, value in alike.items()
         },
         **{name: pa.array(values, LANDING.field(name).type) for name, values in own.items()},
-        "headers": _headers([message.headers() or () for message in messages]),
+        "headers": _headers(headers),
     }
     return pa.RecordBatch.from_arrays([columns[name] for name in LANDING.names], schema=LANDING)
 

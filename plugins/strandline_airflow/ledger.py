@@ -131,7 +131,9 @@ class Ledger:
         """The rows whose columns have these values; for small tables."""
         filters = [(name, "=", value) for name, value in equal.items()]
         with explained(self.uri):
-            return table.to_pyarrow_table(filters=filters or None).to_pylist()
+            stored = table.to_pyarrow_table(filters=filters or None)
+            found: list[dict[str, Any]] = stored.to_pylist()
+        return found
 
 
 def _properties(rows: pa.Table) -> WriterProperties:

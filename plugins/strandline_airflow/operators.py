@@ -67,7 +67,7 @@ class StrandlineSparkOperator(SparkSubmitOperator):
             # Set late, because only the worker that runs the task knows its connection and Python.
             own = _own_spark()
             java = jvm.settings(os.environ) if own else {}
-            self.conf = {**spark.LOOPBACK, **java, **self.conf}
+            self.conf = {**spark.LOOPBACK, **java, **(self.conf or {})}
             self.env_vars = {**own, **(self.env_vars or {})}
         with tempfile.TemporaryDirectory(prefix="strandline-") as folder:
             self.py_files = str(pack(Path(folder) / "strandline.zip"))

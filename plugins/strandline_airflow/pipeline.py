@@ -147,7 +147,7 @@ def _publish(source: Source, manifest: Any) -> Any:
         outcome = compact_run.publish(manifest)
         events = get_current_context()["outlet_events"]
         for row, lag in outcome.changed:
-            extra = {
+            extra: dict[str, Any] = {
                 "rows": row.counts.rows_written,
                 "cut": row.number,
                 "lag": lag,

@@ -76,8 +76,8 @@ def _selection(params: Mapping[str, Any]) -> Selection:
     since, until = orders.span(params)
     return Selection(
         reason=params["reason"] or None,
-        since=since and since.isoformat(),
-        until=until and until.isoformat(),
+        since=since.isoformat() if since else None,
+        until=until.isoformat() if until else None,
     )
 
 
@@ -91,13 +91,13 @@ def _cuts(
         first, last = spans[row["table"]].get(place, (row["first"], row["last"]))
         spans[row["table"]][place] = min(first, row["first"]), max(last, row["last"])
     for table, places in spans.items():
-        row = published[table]
+        standing = published[table]
         ranges = (
-            OffsetRange(row.topic, topic_id, partition, first, min(last + 1, end))
+            OffsetRange(standing.topic, topic_id, partition, first, min(last + 1, end))
             for (topic_id, partition), (first, last) in places.items()
-            if first < (end := row.applied.get(topic_id, {}).get(partition, 0))
+            if first < (end := standing.applied.get(topic_id, {}).get(partition, 0))
         )
-        yield TableCut(table, row.topic, tuple(ranges), source.rules(row.topic))
+        yield TableCut(table, standing.topic, tuple(ranges), source.rules(standing.topic))
 
 
 def _summed(found: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:

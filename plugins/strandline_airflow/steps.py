@@ -19,7 +19,7 @@ def land(source: Source, connection: str = "") -> Any:
         from strandline_airflow import land_run
 
         segments = [Segment(**fields) for fields in group]
-        context = get_current_context()
+        context: Any = get_current_context()  # declared without keys of our own
         context["segment_label"] = land_run.label(segments)
         return land_run.land(source, segments, context["dag_run"].run_after, connection)
 
@@ -41,7 +41,7 @@ def collect(source: Source, planned: Any, landed: Any) -> Any:
         arrivals = land_run.arrivals(source, segments, [one for told in tasks for one in told])
         for arrival in arrivals:
             if not source.is_control(arrival.topic):
-                extra = {"rows": arrival.rows, "next_offsets": arrival.next_offsets}
+                extra: dict[str, Any] = {"rows": arrival.rows, "next_offsets": arrival.next_offsets}
                 event.add(assets.topic(source.name, arrival.topic), extra=extra)
         news = {each.topic: each.rows for each in arrivals if is_news(each.topic)}
         if news:

@@ -58,7 +58,8 @@ def rows(table: DeltaTable, sql: str, /, **values: Value) -> list[dict[str, Any]
     bound = _NAME.sub(lambda found: _literal(values[found[1]]), sql)
     with explained(table.table_uri):
         found = QueryBuilder().register("stored", table).execute(bound)
-        return pa.table(found.read_all()).to_pylist()
+        told: list[dict[str, Any]] = pa.table(found.read_all()).to_pylist()
+    return told
 
 
 def _literal(value: Value) -> str:
@@ -95,7 +96,8 @@ def write_text(uri: str, text: str) -> None:
     root, name = _anchor(uri)
     with explained(uri):
         # The raw handler: what is around it in deltalake 1.6 hands on a type that it refuses.
-        stream = DeltaStorageHandler(root, storage_options())._handler.open_output_stream(name)  # noqa: SLF001
+        handler: Any = DeltaStorageHandler(root, storage_options())._handler  # noqa: SLF001
+        stream = handler.open_output_stream(name)  # which its stub has without `close`
         stream.write(text.encode())
         stream.close()
 

@@ -4,10 +4,10 @@ The table is partitioned by `_is_head` (the last version of each key), so replac
 reads closed versions; deletion vectors keep the write as small as the change.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from delta.tables import DeltaTable
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from strandline_spark import delta, settings
@@ -97,5 +97,5 @@ def _merge(versions: DataFrame, keys: Touched, path: str) -> None:
     )
 
 
-def _values(columns: Sequence[str]) -> Mapping[str, str]:
+def _values(columns: Sequence[str]) -> dict[str, str | Column]:
     return {quoted(name): f"s.{quoted(name)}" for name in columns}

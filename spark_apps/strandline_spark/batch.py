@@ -1,8 +1,9 @@
 """What arrived for one table in a run: decoded, counted, and put on record."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
@@ -17,6 +18,7 @@ from strandline_spark.documents import SchemaPair
 from strandline_spark.part import Part
 from strandline_spark.reading import Reading
 from strandline_spark.shape import Known
+from strandline_spark.single import single
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +80,14 @@ def _arrived(part: Part) -> Batch:
     decoded, columns, keys = _decoded(part)
     if part.small:
         decoded = kept(decoded)
-    counted = None
+    counted: Mapping[str, Any] | None = None
     if delta.applied(part.spark, path) < part.run:
         seen = Observation(f"decode {part.cut.table}")
         changes.store(decoded.observe(seen, *_tallied()), path, columns, part.run)
         counted = observed.told(part.spark, seen)
     stored = counted is None  # by an attempt before this one, or by another process
-    if stored:
-        counted = decoded.agg(*_tallied()).first().asDict()
+    if counted is None:
+        counted = single(decoded.agg(*_tallied())).asDict()
     tally = Tally(**counted)
     if tally.quarantined:
         _quarantine(part, decoded)

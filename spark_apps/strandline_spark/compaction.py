@@ -13,7 +13,6 @@ from dataclasses import replace
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StructType
 
 from strandline.errors import StrandlineError
 from strandline.runs.lake import SourceLake
@@ -104,12 +103,12 @@ def prepare(spark: SparkSession, lake: SourceLake) -> None:
     gateway.hasten(spark)
     _hush(spark)
     settings.put(spark, SETTINGS)
-    delta.create(spark, lake.quarantine, StructType.fromDDL(QUARANTINE), [], {})
+    delta.create(spark, lake.quarantine, delta.schema(QUARANTINE), [], {})
 
 
 def _hush(spark: SparkSession) -> None:
     """Keeps out of the driver's log what would bury the rest of it."""
-    log4j = spark._jvm.org.apache.logging.log4j  # noqa: SLF001
+    log4j = gateway.jvm(spark).org.apache.logging.log4j
     for name in _CHATTY:
         log4j.core.config.Configurator.setLevel(name, log4j.Level.ERROR)
 

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from strandline_spark.changes import quoted
+from strandline_spark.single import single
 
 _PLACE = ("_key", "_seq_from")
 _TEXT = "string"
@@ -30,7 +31,7 @@ def counted(old: DataFrame, new: DataFrame) -> dict[str, int]:
         F.count_if(~there).alias("only in the old"),
         F.count_if(~here).alias("only in the new"),
     )
-    return dict(found.first().asDict())
+    return dict(single(found).asDict())
 
 
 def _sided(rows: DataFrame, names: list[str], side: str) -> DataFrame:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from strandline.changes.change import Control
 from strandline.changes.record import Coordinates, Record
@@ -21,6 +20,7 @@ from strandline.law.decode import Decoder
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest
 from strandline_spark import delta, landing
+from strandline_spark.single import single
 
 EVENTS = (
     "topic STRING, topic_id STRING, partition INT, offset BIGINT, timestamp TIMESTAMP, "
@@ -59,7 +59,8 @@ def told(spark: SparkSession, manifest: Manifest, connector: Connector) -> Told:
     if manifest.control:
         landed = landing.records(spark, lake.landing, manifest.landing_version, manifest.control)
         tells = _tells()
-        found = landed.agg(F.count("*").alias("all"), F.count_if(tells).alias("telling")).first()
+        counts = F.count("*").alias("all"), F.count_if(tells).alias("telling")
+        found = single(landed.agg(*counts))
         count = found["all"]
         if found["telling"]:
             _keep(landed.where(tells), lake.control, manifest.number)
@@ -77,7 +78,7 @@ def _tells() -> Column:
 
 def _keep(telling: DataFrame, path: str, run: int) -> None:
     spark = telling.sparkSession
-    delta.create(spark, path, StructType.fromDDL(EVENTS), [], {})
+    delta.create(spark, path, delta.schema(EVENTS), [], {})
     names = ("topic", "topic_id", "partition", "offset", "timestamp", "value")
     delta.append(telling.select(*names, F.lit(run).alias("run")), path, run)
 

@@ -7,6 +7,7 @@ record was landed for them: in place of its coordinates they have `TOPIC` and th
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -19,6 +20,9 @@ from strandline_spark import changes, delta
 from strandline_spark.batch import Batch, Tally
 from strandline_spark.distinct import is_placed, major, next_to
 from strandline_spark.table import TableRun
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 # Sorts behind every digit of a position, so behind all that stands there.
 _BEHIND = "~"
@@ -51,7 +55,7 @@ def corrections(differences: DataFrame, run: TableRun, as_of: str) -> DataFrame:
     history = delta.read(run.spark, run.lake.history(run.cut.table))
     stored = delta.read(run.spark, run.lake.changes(run.cut.table)).schema
     heads = history.where("_is_head").select("_key", "_seq_seen", "_scope")
-    sent = differences.schema["cells"].dataType.names
+    sent = cast("StructType", differences.schema["cells"].dataType).names
     rest = [name for name in stored.names if name not in (*changes.META, *sent)]
     meta = {
         "_key": F.col("_key"),

@@ -55,9 +55,8 @@ class Decoder:
         if not flat:
             return self._decoded(records, flat=False)
         is_flat = F.col("schema_id").isin(*flat)
-        both = (self._decoded(records.where(is_flat), flat=True),)
-        both += (self._decoded(records.where(~is_flat), flat=False),)
-        return both[0].unionByName(both[1])
+        flattened = self._decoded(records.where(is_flat), flat=True)
+        return flattened.unionByName(self._decoded(records.where(~is_flat), flat=False))
 
     def _decoded(self, records: DataFrame, *, flat: bool) -> DataFrame:
         cells = Cells(self.shape, self.connector, self.rules)

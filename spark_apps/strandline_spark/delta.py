@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 from delta import exceptions
 from delta.tables import DeltaTable
@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 
 from strandline.cells import naming
 from strandline.errors import Terminal
-from strandline_spark import settings
+from strandline_spark import gateway, settings
 from strandline_spark.files import read_text
 
 APPLICATION = "strandline"
@@ -88,20 +88,26 @@ def _transactions(spark: SparkSession, path: str) -> Iterator[Any]:
     return map(found.apply, range(found.size()))
 
 
-def _log(spark: SparkSession, path: str):  # noqa: ANN202 - a Java object
-    """The table's snapshot; transactions have no other door than the log (Delta 4.4)."""
-    delta_log = spark._jvm.org.apache.spark.sql.delta.DeltaLog  # noqa: SLF001
+def _log(spark: SparkSession, path: str) -> Any:
+    """The table's snapshot in Java; transactions have no other door than the log (Delta 4.4)."""
+    jvm = gateway.jvm(spark)
+    delta_log = jvm.org.apache.spark.sql.delta.DeltaLog
     log = delta_log.forTable(spark._jsparkSession, path)  # noqa: SLF001
-    none = spark._jvm.scala.Option.empty()  # noqa: SLF001
+    none = jvm.scala.Option.empty()
     return log.update(False, none, none)
 
 
 def checkpointed(spark: SparkSession, path: str) -> int:
     """Writes a checkpoint of the newest version; its number."""
     snapshot = _log(spark, path)
-    none = spark._jvm.scala.Option.empty()  # noqa: SLF001
+    none = gateway.jvm(spark).scala.Option.empty()
     snapshot.deltaLog().checkpoint(snapshot, none)
     return int(snapshot.version())
+
+
+def schema(ddl: str) -> StructType:
+    """The columns that a text declares."""
+    return cast("StructType", StructType.fromDDL(ddl))  # so it is, though declared as DataType
 
 
 def create(

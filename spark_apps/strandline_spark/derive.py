@@ -16,6 +16,7 @@ from strandline_spark.fences import fenced
 from strandline_spark.fold import Columns, carried, fold
 from strandline_spark.heads import Keys
 from strandline_spark.link import BASE, is_image, lives, moved, not_stale, unmoved
+from strandline_spark.single import single
 from strandline_spark.unordered import unordered
 from strandline_spark.windows import hashed
 
@@ -94,14 +95,15 @@ def derive(
         F.col("_partition").alias("partition"),
         F.col("_position").alias("position"),
     )
-    seen = first.agg(
+    numbers = first.agg(
         F.count_if(new & ~F.col("_repeated")).alias("distinct"),
         F.count_if(new & lone).alias("lone"),
         F.coalesce(F.max(F.size("_unset")), F.lit(0)).alias("unset"),
         F.count_if("_shifts").alias("shifts"),
         F.count_distinct("_key").alias("keys"),
         F.min(F.when(_goes_back(context.rules), place)).alias("regress"),
-    ).first()
+    )
+    seen = single(numbers)
     first = first.where(~F.col("_repeated"))
     rows = _as_rows(first, context)
     if heads is not None:

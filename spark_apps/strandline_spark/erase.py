@@ -26,6 +26,7 @@ from strandline_spark.corrections import is_correction
 from strandline_spark.keys import digest
 from strandline_spark.link import PAIR_DIGITS
 from strandline_spark.scrub import leftovers, scrubbed
+from strandline_spark.single import single
 
 _NAMED = 5  # of what is found afterwards
 
@@ -153,7 +154,8 @@ class _Erased:
         if delta.applied(self._spark, self._history) >= self._manifest.number:
             return 0
         rows = _of(delta.read(self._spark, self._history), "_key", digests)
-        gone = rows.agg(F.count("*").alias("all"), F.count_if("_is_current").alias("open")).first()
+        totals = F.count("*").alias("all"), F.count_if("_is_current").alias("open")
+        gone = single(rows.agg(*totals))
         if not gone["all"]:
             return 0
         known = noted.last(self._spark, self._lake, self._cut)

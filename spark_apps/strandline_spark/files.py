@@ -5,6 +5,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from strandline_spark import gateway
+
 
 def read_text(spark: SparkSession, uri: str) -> str:
     """The whole file as text; `FileNotFoundError` where there is none."""
@@ -50,6 +52,6 @@ def remove(spark: SparkSession, uri: str) -> None:
 
 def _opened(spark: SparkSession, uri: str) -> tuple[Any, Any, Any]:
     """The JVM, the path and its file system; PySpark has no other door to single files."""
-    jvm = spark._jvm  # noqa: SLF001
+    jvm = gateway.jvm(spark)
     path = jvm.org.apache.hadoop.fs.Path(uri)
     return jvm, path, path.getFileSystem(spark._jsc.hadoopConfiguration())  # noqa: SLF001

@@ -8,6 +8,7 @@ ten: now it is 54,000, and the run takes a tenth less.
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 from py4j.java_gateway import GatewayClient, JavaClass, JavaMember, JavaObject
 from py4j.protocol import STATIC_PREFIX
@@ -28,22 +29,28 @@ _REMEMBERED = 10_000  # columns and literals
 _AT_ONCE = 10  # elements that `java.util.List.of` takes
 
 
+def jvm(spark: SparkSession) -> Any:
+    """The session's JVM; a session that has none is of Spark Connect, which no run is."""
+    return spark._jvm  # noqa: SLF001
+
+
 def hasten(spark: SparkSession) -> None:
     """Makes the session's gateway ask less; doing so twice changes nothing."""
-    jvm = spark._jvm  # noqa: SLF001
-    client = spark.sparkContext._gateway._gateway_client  # noqa: SLF001
+    classes = jvm(spark)
+    gateway: Any = spark.sparkContext._gateway  # noqa: SLF001
+    client = gateway._gateway_client  # noqa: SLF001
     for name in _CLASSES:
-        of = getattr(jvm, name)
+        of = getattr(classes, name)
         if not isinstance(of, _Remembering):
             of = _Remembering(of._fqn, client)  # noqa: SLF001
             for function in _MADE_ONCE if name.endswith("functions") else ():
                 setattr(of, function, _made_once(getattr(of, function)))
-            setattr(jvm, name, of)
+            setattr(classes, name, of)
     if not any(isinstance(each, _Lists) for each in client.converters):
         client.converters.insert(0, _Lists())
 
 
-class _Remembering(JavaClass):
+class _Remembering(JavaClass):  # type: ignore[misc] # py4j has no types
     """A class that remembers the members it was asked for."""
 
     def __getattr__(self, name: str) -> object:
@@ -62,7 +69,7 @@ def _made_once(make: Callable[[object], JavaObject]) -> Callable[[object], JavaO
 class _Lists:
     """Turns lists into Java's by ten elements a question, where py4j asks for each."""
 
-    def can_convert(self, value: object) -> bool:
+    def can_convert(self, value: Any) -> bool:
         return type(value) in (list, tuple) and all(each is not None for each in value)
 
     def convert(self, value: Sequence[object], client: GatewayClient) -> JavaObject:

@@ -23,6 +23,7 @@ from strandline_spark.distinct import major
 from strandline_spark.fences import precedes
 from strandline_spark.link import pair
 from strandline_spark.orderly import Latest
+from strandline_spark.single import single
 
 # Keys that every task may be told of.
 _FEW = 100_000
@@ -196,7 +197,8 @@ def _sizes() -> list[Column]:
 
 def totals(versions: DataFrame) -> Counts:
     """How many versions there are, and how many of them are open."""
-    found = versions.agg(F.count("*").alias("all"), F.count_if("_is_current").alias("open")).first()
+    counts = F.count("*").alias("all"), F.count_if("_is_current").alias("open")
+    found = single(versions.agg(*counts))
     return Counts(history_rows=found["all"], current_rows=found["open"])
 
 

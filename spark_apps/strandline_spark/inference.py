@@ -25,6 +25,7 @@ from strandline.cells.types import TEXT, ColumnType
 from strandline.errors import Terminal
 from strandline_spark import values
 from strandline_spark.changes import quoted
+from strandline_spark.single import single
 
 _LONG_DIGITS = 19  # a decimal without fraction and shorter than that was written as 1.0
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
@@ -40,8 +41,8 @@ def shown(
     variants, texts = zip(*documents, strict=True)
     schemas = records.agg(
         *(F.schema_of_variant_agg(of).alias(f"_{n}") for n, of in enumerate(variants))
-    ).first()
-    found = [dict(_columns(schema, names)) for schema in schemas]
+    )
+    found = [dict(_columns(schema, names)) for schema in single(schemas)]
     return _with_fractions(records, texts, found)
 
 
@@ -66,8 +67,8 @@ def _with_fractions(
             F.bool_or(values.has_fraction(_cell(texts[at], name))).alias(f"_{n}")
             for n, (at, name) in enumerate(doubt)
         )
-    ).first()
-    fractions = [place for place, is_one in zip(doubt, told, strict=True) if is_one]
+    )
+    fractions = [place for place, is_one in zip(doubt, single(told), strict=True) if is_one]
     return [
         {n: inference.FRACTION if (at, n) in fractions else of for n, of in types.items()}
         for at, types in enumerate(found)

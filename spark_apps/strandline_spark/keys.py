@@ -143,8 +143,9 @@ class Keys:
         """The canonical key of the row's key columns; NULL where one has no value."""
         cases = F.lit(None).cast("string")
         for number in {n for of in self.shape.columns.values() for n in of}:
-            types = {name: self.shape.columns[name].get(number) for name in self._row_names}
-            if len(types) == len(self.rules.key) and all(types.values()):
+            declared = {name: self.shape.columns[name].get(number) for name in self._row_names}
+            types = {name: of for name, of in declared.items() if of}
+            if len(types) == len(self.rules.key):
                 cells = F.col(quoted(_named(image)))
                 text = _document({n: _spelt(cells.getField(n), of) for n, of in types.items()})
                 cases = F.when(F.col("schema_id") == number, text).otherwise(cases)

@@ -9,6 +9,7 @@ that it has its values from).
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from typing import cast
 
 from pyspark.sql import Column, DataFrame, Row, Window, WindowSpec
 from pyspark.sql import functions as F
@@ -180,7 +181,7 @@ def moved(
     roots = _roots(edges)
     if roots is None:
         edges = kept(_without_rings(edges))
-        roots = _roots(edges)
+        roots = cast("DataFrame", _roots(edges))  # no line comes back to itself now
     rooted = _with_roots(rows, roots)
     if waiting and _forks(edges):
         rooted = _in_lines(rooted, _above(edges))

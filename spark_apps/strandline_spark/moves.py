@@ -6,6 +6,7 @@ from pyspark.sql import functions as F
 from strandline.changes.change import Op
 from strandline_spark.changes import quoted
 from strandline_spark.distinct import major
+from strandline_spark.single import single
 
 
 def judged(changes: DataFrame, run: int) -> DataFrame:
@@ -17,7 +18,7 @@ def judged(changes: DataFrame, run: int) -> DataFrame:
     rows = changes.where(F.col("_op").isin(Op.DELETE.value, Op.CREATE.value))
     rows = rows.where(F.col("_link") != "")  # flattened rows have no place
     new = rows.where(F.col("_run") == run)
-    first = new.agg(F.min("_seq")).first()[0]
+    first = single(new.agg(F.min("_seq")))[0]
     if first is None:
         none = F.array().cast("array<string>")
         nothing = new.select("_link", F.col("_key").alias("_old"), F.col("_key").alias("_new"))

@@ -47,11 +47,17 @@ class Noted:
 
     def text(self) -> str:
         """As JSON."""
-        told = {"kinds": sorted(self.kinds), "waiting": dict(self.waiting), "told": self.told}
         keys = None if self.keys is None else [[*of, at] for of, at in sorted(self.keys.items())]
-        spans = None if self.spans is None else self.spans.as_json()
-        told |= {"keys": keys, "tags": sorted(self.tags), "spans": spans}
-        return json.dumps({"receipt": asdict(self.receipt), **told})
+        told = {
+            "receipt": asdict(self.receipt),
+            "kinds": sorted(self.kinds),
+            "waiting": dict(self.waiting),
+            "told": self.told,
+            "keys": keys,
+            "tags": sorted(self.tags),
+            "spans": None if self.spans is None else self.spans.as_json(),
+        }
+        return json.dumps(told)
 
     @staticmethod
     def from_text(text: str) -> "Noted | None":

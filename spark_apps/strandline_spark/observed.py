@@ -6,6 +6,8 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import Observation, SparkSession
 
+from strandline_spark import gateway
+
 _SECONDS = 30  # the numbers of an action that was carried out are there at once
 
 
@@ -14,10 +16,11 @@ def told(spark: SparkSession, seen: Observation) -> Mapping[str, Any] | None:
 
     Delta skips a write whose transaction another process has committed in the meantime.
     """
-    concurrent = spark._jvm.scala.concurrent  # noqa: SLF001 - `get` would wait for ever
+    concurrent = gateway.jvm(spark).scala.concurrent  # `get` would wait for ever
+    java: Any = seen._jo  # noqa: SLF001
     limit = concurrent.duration.Duration.create(_SECONDS, "seconds")
     try:
-        concurrent.Await.ready(seen._jo.future(), limit)  # noqa: SLF001
+        concurrent.Await.ready(java.future(), limit)
     except Py4JJavaError as error:
         if "TimeoutException" not in str(error.java_exception):
             raise

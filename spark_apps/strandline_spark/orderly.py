@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from strandline.changes.change import IMAGES, Op
 from strandline_spark.distinct import is_end, major
+from strandline_spark.single import single
 from strandline_spark.windows import hashed, of_key
 
 _IMAGES = [op.value for op in IMAGES]
@@ -45,11 +46,12 @@ def latest(fences: DataFrame | None) -> Latest | None:
     if fences is None:
         return Latest()
     sweep, own = F.col("_sweep"), F.col("_local").isNotNull()
-    found = fences.agg(
+    last = fences.agg(
         F.max(F.when(sweep, F.col("_seq"))).alias("sweep"),
         F.max(F.when(~sweep, major(F.col("_seq")))).alias("truncate"),
         F.count_if(own).alias("own"),
-    ).first()
+    )
+    found = single(last)
     return None if found["own"] else Latest(found["sweep"], found["truncate"])
 
 

@@ -12,7 +12,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, DataType, StringType, StructType
+from pyspark.sql.types import BinaryType, DataType, StringType
 
 from strandline.cells import widening
 from strandline.cells.types import ColumnType
@@ -29,6 +29,7 @@ from strandline_spark.compaction import SETTINGS, prepare, session, side_by_side
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.corrections import Corrected, corrections
 from strandline_spark.keys import document
+from strandline_spark.single import single
 
 DIFFERENCES = (
     "table STRING, key STRING, kind STRING, columns ARRAY<STRING>, changed_since BOOLEAN, "
@@ -43,7 +44,7 @@ def reconcile(spark: SparkSession, manifest: Manifest) -> Receipt:
     began = time.monotonic()
     lake = SourceLake(manifest.lake, manifest.source)
     prepare(spark, lake)
-    delta.create(spark, lake.differences, StructType.fromDDL(DIFFERENCES), [], {})
+    delta.create(spark, lake.differences, delta.schema(DIFFERENCES), [], {})
     rules = CONNECTORS[manifest.connector].rules
     told = control.told(session(spark, SETTINGS), manifest, rules)
     done = side_by_side(
@@ -132,7 +133,7 @@ def _snapshot(
     types = {field.name: field.dataType for field in history.schema}
     cells = {name: _typed(rows, name, types[name]) for name in shared}
     unfit = {name: F.col(quoted(name)).isNotNull() & cell.isNull() for name, cell in cells.items()}
-    counted = rows.agg(*(F.count_if(so).alias(name) for name, so in unfit.items())).first()
+    counted = single(rows.agg(*(F.count_if(so).alias(name) for name, so in unfit.items())))
     for name, count in (counted.asDict() if shared else {}).items():
         if count:
             of = types[name].simpleString()

@@ -4,6 +4,8 @@ Looked at only where a connector's positions may be shared and something was del
 the deliveries of the keys in question are walked through in order, in one aggregate expression.
 """
 
+from collections.abc import Callable
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -135,7 +137,7 @@ def _start() -> Column:
     )
 
 
-def _walk(*, shifts: bool):  # noqa: ANN202 - a function of two columns
+def _walk(*, shifts: bool) -> Callable[[Column, Column], Column]:
     def walk(state: Column, step: Column) -> Column:
         """One record: is it genuine, and what stands under the key after it."""
         starts = place_of(step["before"], state["rows"]) > 0

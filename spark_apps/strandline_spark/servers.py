@@ -5,6 +5,7 @@ from pyspark.sql import functions as F
 
 from strandline.changes import scope
 from strandline_spark.link import BASE, by_key, is_image
+from strandline_spark.single import single
 from strandline_spark.windows import of_key
 
 _SEPARATOR = "/"
@@ -43,8 +44,8 @@ def tag(of: Column) -> Column:
 def tags(changes: DataFrame) -> frozenset[str]:
     """All of them, or two of several."""
     of = tag(F.col("_scope"))
-    found = changes.agg(F.min(of).alias("first"), F.max(of).alias("last")).first()
-    return frozenset(found) - {None}
+    found = changes.agg(F.min(of).alias("first"), F.max(of).alias("last"))
+    return frozenset(single(found)) - {None}
 
 
 def mixed(rows: DataFrame, fenced: DataFrame) -> str | None:
@@ -54,8 +55,8 @@ def mixed(rows: DataFrame, fenced: DataFrame) -> str | None:
     them that stand, with `_fence`.
     """
     met = _of_keys(rows).unionByName(_of_fences(fenced)).where(_strangers())
-    first = met.agg(F.min(F.struct("offset", "partition", "own", "before")).alias("met")).first()
-    return None if first["met"] is None else scope.mixed(**first["met"].asDict())
+    first = single(met.agg(F.min(F.struct("offset", "partition", "own", "before"))))[0]
+    return None if first is None else scope.mixed(**first.asDict())
 
 
 def _of_keys(rows: DataFrame) -> DataFrame:

@@ -39,10 +39,13 @@ class Stores:
     ) -> "Stores":
         """The stores in a lake, as they were at these versions."""
         found = {
-            name: delta.read(spark, path, versions[name]) if versions[name] >= 0 else None
+            name: delta.read(spark, path, versions[name])
             for name, path in _paths(lake, table).items()
+            if name not in _SIDE or versions[name] >= 0
         }
-        return Stores(**found)
+        return Stores(
+            found["history"], found["changes"], found.get("deleted_keys"), found.get("moves")
+        )
 
 
 def stores(new: Stores, lake: SourceLake, table: str, run: int, note: str) -> None:

@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 
 from strandline.runs.upkeep import Upkeep
 from strandline_spark import delta, settings
+from strandline_spark.single import single
 
 _HOUR = 3600
 # The settings of a session that vacuums.
@@ -34,7 +35,8 @@ def tidied(
             DeltaTable.forPath(spark, path).vacuum(hours)
     if not upkeep.optimize:
         return {}
-    metrics = DeltaTable.forPath(spark, path).optimize().executeCompaction().first()["metrics"]
+    done = DeltaTable.forPath(spark, path).optimize().executeCompaction()
+    metrics = single(done)["metrics"]
     return {"files merged": metrics["numFilesRemoved"], "files made": metrics["numFilesAdded"]}
 
 

@@ -6,6 +6,7 @@ from pyspark.sql import functions as F
 from strandline.changes.position import NO_PARTITION
 from strandline.law.unordered import words
 from strandline_spark.distinct import STREAMED, is_placed, major
+from strandline_spark.single import single
 
 
 def unordered(changes: DataFrame) -> str | None:
@@ -18,6 +19,6 @@ def unordered(changes: DataFrame) -> str | None:
         .agg(at.alias("at"), lanes.alias("lanes"))
         .where("lanes > 1")
         .agg(F.min("at").alias("at"))
-        .first()
     )
-    return None if told["at"] is None else words(**told["at"].asDict())
+    first = single(told)["at"]
+    return None if first is None else words(**first.asDict())
