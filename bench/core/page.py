@@ -13,8 +13,9 @@ _LEGEND = (
     "Records a second of one process on one core, medians after a warm-up, with the slowest and "
     "the fastest round. Beside each the time of DuckDB's single pass over the same records, on one "
     "thread and in turns with the subject: from a file of records to a file of versions. *In "
-    "units* is how many such passes the subject takes, the median over the rounds. Making the "
-    "records is not timed; what a subject makes is counted."
+    "units* is how many such passes the subject takes, the median over the rounds; of few "
+    "records, which slow subjects have, much of a pass is its beginning. Making the records is not "
+    "timed; what a subject makes is counted."
 )
 _HEAD = (
     "| what | records | median /s | min /s | max /s | DuckDB s | in units | at least | aim |\n"
