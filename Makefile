@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e spark fuzz chaos bench bench-small up setup jars chromium kafka lint lock clean
+.PHONY: help demo test e2e spark fuzz chaos bench bench-small bench-core up setup jars chromium kafka lint lock clean
 
 BIN := .venv/bin
 
@@ -11,6 +11,7 @@ PYTEST ?=
 KILLS ?= 0
 
 # What `make bench` is told: BENCH="increment --rounds 5"; `make bench BENCH=--help` lists it all.
+# So is `make bench-core`: BENCH="decode history --records 50000".
 BENCH ?=
 
 # Spark talks to itself only, also on a machine that cannot resolve its own name.
@@ -54,6 +55,9 @@ bench: jars kafka ## race Strandline against a MERGE by hand and the machine's f
 
 bench-small: jars kafka ## the same in a few minutes, in sizes that show that it works and no more
 	@$(WITH_JAVA) exec $(BIN)/python -m bench --small --rounds 1 $(BENCH)
+
+bench-core: setup ## the core alone: records a second on one core, beside DuckDB (minutes, no Spark)
+	@exec $(BIN)/python -m bench.core --out bench/results $(BENCH)
 
 up: jars ## serve Airflow on this machine with the example sources, until Ctrl-C
 	@$(WITH_JAVA) exec $(BIN)/python -m examples.up

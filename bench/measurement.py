@@ -6,13 +6,12 @@ no machine is quiet for at once.
 
 import json
 import os
-import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import machine
+from bench import checkout, machine
 from bench.race import Track
 from bench.result import Result
 from bench.workloads import Sizes, Workload, workloads
@@ -51,7 +50,7 @@ def taken(name: str, results: Sequence[Result], sizes: Sizes, track: Track) -> M
     return Measurement(
         name=name,
         date=datetime.now(UTC).date().isoformat(),
-        commit=_commit(),
+        commit=checkout.commit(),
         machine=machine.described(),
         memory=track.memory,
         cores=track.cores,
@@ -73,17 +72,3 @@ def _read(file: Path) -> Measurement:
     results = tuple(Result(**result) for result in told["results"])
     load = tuple(told["load"])
     return Measurement(**told | {"sizes": sizes, "results": results, "load": load})
-
-
-def _commit() -> str:
-    """The commit that is checked out, with a `+` where files differ from it, but for results."""
-    git = ["git", "-C", str(Path(__file__).parent)]
-    try:
-        commit = subprocess.run(
-            [*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
-        )
-        code = ("--", ":/", ":(exclude,top)bench/results")
-        changed = subprocess.run([*git, "diff", "--quiet", "HEAD", *code], check=False)
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return commit.stdout.strip() + ("+" if changed.returncode else "")

@@ -5,9 +5,9 @@ from typing import ClassVar
 import duckdb
 from deltalake import DeltaTable
 
-from bench.columns import COLUMNS, KEY
 from bench.contenders.contender import Contender
 from bench.contenders.merge import VERSION
+from bench.floor import query
 
 
 class DuckDBPass(Contender):
@@ -30,9 +30,9 @@ class DuckDBPass(Contender):
         for table in self.case.tables:
             target = self.folder / f"{table}.parquet"
             topic = self.case.ranges(table, batch)[0].topic
-            query = _query(wrapped=self.case.shape.schemas)
+            history = query(wrapped=self.case.shape.schemas)
             self.database.execute(
-                f"COPY ({query}) TO '{target}' (FORMAT parquet)",
+                f"COPY ({history}) TO '{target}' (FORMAT parquet)",
                 {"files": landing.file_uris(), "topic": topic},
             )
 
@@ -42,32 +42,3 @@ class DuckDBPass(Contender):
 
     def stop(self) -> None:
         self.database.close()
-
-
-_TYPES = {"STRING": "VARCHAR"}
-
-
-def _query(*, wrapped: bool) -> str:
-    row = ", ".join(f'"{c.name}": "{_TYPES.get(c.sql, c.sql)}"' for c in COLUMNS)
-    envelope = (
-        f'{{"before": {{"{KEY}": "BIGINT"}}, "after": {{{row}}}, "op": "VARCHAR", '
-        '"source": {"lsn": "BIGINT", "ts_us": "BIGINT"}}'
-    )
-    structure = f'{{"payload": {envelope}}}' if wrapped else envelope
-    event = f"from_json(decode(value), '{structure}')" + (".payload" if wrapped else "")
-    columns = ", ".join(f"event.after.{c.name} AS {c.name}" for c in COLUMNS)
-    return f"""
-        WITH decoded AS (
-            SELECT {event} AS event FROM read_parquet($files)
-            WHERE topic = $topic AND value IS NOT NULL
-        ), placed AS (
-            SELECT event, event.source.ts_us AS valid_from,
-                   lead(event.source.ts_us) OVER (
-                       PARTITION BY coalesce(event.after.{KEY}, event.before.{KEY})
-                       ORDER BY event.source.lsn
-                   ) AS valid_to
-            FROM decoded
-        )
-        SELECT {columns}, valid_from, valid_to, valid_to IS NULL AS is_current
-        FROM placed WHERE event.op <> 'd'
-    """  # noqa: S608 - built from this module's own words
