@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from bench import landed
 from bench.core import subjects
-from bench.core.records import TABLE, Records, of, one_key
+from bench.core.records import TABLE, Records, one_key
 from bench.stream import stream
 
 _BATCH = 10_000  # records in hand at one time
@@ -46,7 +46,7 @@ def batches(file: Path) -> Iterator[Records]:
     with pq.ParquetFile(file) as source:
         for batch in source.iter_batches(_BATCH):
             table = pa.Table.from_batches([batch])
-            yield Records(table, described=False, versions=0, rows=of(table))
+            yield Records(table, described=False, versions=0)
 
 
 def peak() -> int:

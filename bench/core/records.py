@@ -7,6 +7,8 @@ and for whoever wants columns.
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +19,7 @@ from bench.columns import COLUMNS
 from bench.stream import CREATE, UPDATE, Batch, Shape, stream
 from strandline.changes.record import Coordinates, Record
 from strandline.changes.rules import PLACEHOLDER, TableRules
+from strandline.law.landed import Headers, Landed
 
 TABLE = "orders"
 TOPIC = envelope.topic(TABLE)
@@ -26,22 +29,31 @@ LEFT_OUT = ("name", "note")  # what the updates of partial images do not tell
 MOVES = 0.146
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Records:
     """One table's records, in the order of their arrival.
 
-    `rows` and `table` are the same records. `rules` is what a source file says of the table:
-    the types of columns where the records do not embed their schemas, which `described` ones do.
+    `table`, `rows` and `landed` are the same records. `rules` is what a source file says of the
+    table: the types of columns where the records do not embed their schemas, as `described` do.
     `versions`: how many the law makes of them; two changes of a key never leave equal rows.
     """
 
     table: pa.Table = field(repr=False)
     described: bool
     versions: int
-    rows: Sequence[Record] = field(repr=False)
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.table)
+
+    @cached_property
+    def rows(self) -> list[Record]:
+        """The records as objects."""
+        return of(self.table)
+
+    @cached_property
+    def landed(self) -> Landed:
+        """The records as columns of Python's own."""
+        return columns(self.table)
 
     @property
     def rules(self) -> TableRules:
@@ -98,6 +110,29 @@ def of(table: pa.Table | pa.RecordBatch) -> list[Record]:
     ]
 
 
+def columns(table: pa.Table | pa.RecordBatch) -> Landed:
+    """A landing table's rows as the law takes them up."""
+    milliseconds = pc.divide(table["timestamp"].cast(pa.int64()), 1000)
+    return Landed(
+        TOPIC,
+        table["partition"].to_pylist(),
+        table["offset"].to_pylist(),
+        milliseconds.to_pylist(),
+        table["key"].to_pylist(),
+        table["value"].to_pylist(),
+        _headers(table["headers"]),
+    )
+
+
+def _headers(column: pa.ChunkedArray) -> list[Headers]:
+    """Each record's headers; a column of structs by `to_pylist` would take longer than the law."""
+    lists = column.combine_chunks()
+    names, values = (lists.flatten().field(name).to_pylist() for name in ("key", "value"))
+    flat = list(zip(names, values, strict=True))
+    ends = accumulate(pc.fill_null(pc.list_value_length(lists), 0).to_pylist(), initial=0)
+    return [tuple(flat[start:end]) for start, end in pairwise(ends)]
+
+
 def _shape(
     changes: int, *, deletes: float = 0.02, moves: float = 0.0, schemas: bool = False
 ) -> Shape:
@@ -119,7 +154,7 @@ def _made(shape: Shape, left_out: Sequence[str] = ()) -> Records:
         place = table.column_names.index("value")
         table = table.set_column(place, "value", _without(table["value"], left_out))
     versions = int(np.isin(changes.op, (CREATE, UPDATE)).sum())
-    return Records(table, shape.schemas, versions, of(table))
+    return Records(table, shape.schemas, versions)
 
 
 def _without(values: pa.ChunkedArray, names: Sequence[str]) -> pa.ChunkedArray:

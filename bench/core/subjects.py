@@ -8,43 +8,70 @@ has stopped, since a fast wrong answer is none. A subject that is None is not me
 from collections.abc import Callable, Iterable, Sequence, Sized
 from datetime import UTC, datetime
 
-from bench.core.records import Records
+from bench.core.records import TOPIC, Records, columns
 from strandline.changes.change import Quarantined
+from strandline.changes.record import Record
 from strandline.connectors import CONNECTORS
-from strandline.interpreter import interpret
-from strandline.interpreter.decode import Decoder, Outcome
+from strandline.law import Stream
+from strandline.law.decode import Decoder, Outcome
+from strandline.law.facts import Facts
+from strandline.law.plain import Fences
+from strandline.law.plain_keys import PlainKeys
+from strandline.law.table import columns_of
+from strandline.law.versions import Versions
 
 _CONNECTOR = CONNECTORS["postgresql"]
 _RECORDED_AT = datetime(2026, 11, 20, tzinfo=UTC)
+_NO_FENCES = Fences.of(())
 
 
 def decode(records: Records) -> Sized:
-    """What the records are, one by one; those that could not be read are left out."""
-    return _decoded(records)
+    """Rows and facts of landed records, as columns; each is a row, or the tombstone of one."""
+    keys, (_, left) = _decoded(records)
+    if left:
+        raise ValueError(f"{len(left)} records are for the general decoder")
+    return range(keys.changes + keys.absorbed)
 
 
 def general(records: Records) -> Sized:
-    """The same by the decoder that reads everything; today there is no other."""
-    return _decoded(records)
+    """What the records are, one by one, by the decoder that reads everything."""
+    decoder = Decoder(_CONNECTOR, records.rules)
+    found: list[Outcome] = [decoder.decode(record) for record in records.rows]
+    return [outcome for outcome in found if not isinstance(outcome, Quarantined)]
+
+
+def fold(records: Records) -> Callable[[], Sized]:
+    """Versions of rows that have been decoded, and lie by key and position."""
+    keys, (facts, _) = _decoded(records)
+    columns = columns_of(facts, frozenset())
+    tracked = list(columns)
+
+    def run() -> Sized:
+        keys.standing.clear()
+        if _NO_FENCES is None or keys.fold(columns, tracked, _NO_FENCES, _CONNECTOR, None):
+            raise ValueError("some keys are not plain")
+        return range(sum(len(keys.made(key)) for key in keys.standing))
+
+    run()  # puts cells into the columns of the table, once
+    return run
 
 
 def history(records: Records) -> Sized:
-    """Record to version: decode, tell deliveries apart, link, fold."""
+    """Record to version: from the columns of a landing batch to those of versions."""
     rules = records.rules
-    found = interpret(records.rows, _CONNECTOR, _RECORDED_AT, lambda _: rules)
-    return found.tables[0].versions
+    stream = Stream(_CONNECTOR, lambda _: rules, _RECORDED_AT)
+    stream.landed(TOPIC, stream.table(TOPIC).plain.landed.extend(columns(records.table)))
+    versions = stream.found[TOPIC].versions
+    if not isinstance(versions, Versions):
+        raise TypeError(stream.found[TOPIC].error)
+    return versions.columns()[0]["key"]
 
-
-# Given records, makes of them rows sorted by key and position, which is not timed, and returns what
-# folds these rows into versions, which is.
-fold: Callable[[Records], Callable[[], Sized]] | None = None
 
 # Given the batches of a key with millions of changes, gives its versions as they are ready: both
 # pass by, and nobody else keeps them. What it holds besides the batch in hand is measured.
 hot_key: Callable[[Iterable[Records]], Iterable[object]] | None = None
 
 
-def _decoded(records: Records) -> Sequence[Outcome]:
-    decoder = Decoder(_CONNECTOR, records.rules)
-    found = [decoder.decode(record) for record in records.rows]
-    return [outcome for outcome in found if not isinstance(outcome, Quarantined)]
+def _decoded(records: Records) -> tuple[PlainKeys, tuple[Facts, Sequence[Record]]]:
+    keys = PlainKeys.of(TOPIC, Decoder(_CONNECTOR, records.rules))
+    return keys, keys.add(keys.landed.extend(records.landed))

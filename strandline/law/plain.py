@@ -1,11 +1,11 @@
 """The fold of plain keys: one loop over columns, which does what the whole chain would do to them.
 
 A key is *plain* where nothing has to be found out about it: each of its records came once, in one
-partition, at a later position than the one before it, with all of its columns; no row of it was
-moved, taken over or open at a snapshot; what fences the table has stand clearly before or behind
-its rows. Then its deliveries are its changes, in their order, and its history is told as they pass
-by. A key that is not plain is left to `strandline.law.group`, which is the meaning; that both agree
-is what tests/properties/test_plain.py tries.
+partition, at a later position than the one before it; what an image left out, the row before it
+has; no row of it was moved, taken over or open at a snapshot; what fences the table has stand
+clearly before or behind its rows. Then its deliveries are its changes, in their order, and its
+history is told as they pass by. A key that is not plain is left to `strandline.law.group`, which is
+the meaning; that both agree is what tests/properties/test_plain.py tries.
 
 The loop goes on from what stands of a key (`Standing`), where everything new is newer: that is the
 same check as between two rows of one run. Otherwise the key is folded from all of its rows.
@@ -22,6 +22,7 @@ from strandline.changes.change import Fence
 from strandline.changes.position import major_of
 from strandline.changes.version import ClosedBy, TimeQuality
 from strandline.law.rows import Rows
+from strandline.law.typed import UNSENT
 
 _EPOCH = "0000"
 _CLAMPED = TimeQuality.CLAMPED.value
@@ -37,12 +38,13 @@ Made = tuple[int, tuple[object, ...], int, int | None, str, str | None, str | No
 class Standing:
     """What a run leaves of a key for the next one to go on from.
 
-    `major`, `own`, `offset` and `partition` are those of its last record, `scope` and `created` the
-    table of its last row and the transaction of its last create, `image` the position of the last
-    image. `open` is the version that stands, None where none does; `floor` the latest time that the
-    key has shown.
+    `rows` is how many of its rows it is made of. `major`, `own`, `offset` and `partition` are those
+    of its last record, `scope` and `created` the table of its last row and the transaction of its
+    last create, `image` the position of the last image. `open` is the version that stands, None
+    where none does; `floor` the latest time that the key has shown.
     """
 
+    rows: int
     major: str
     own: str
     offset: int
@@ -116,7 +118,7 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
 ) -> Standing | None:
     """The key after these rows; None where it is not plain."""
     ops, majors, owns, scope_of = rows.op, rows.major, rows.own, rows.scope
-    partitions, offsets, times = rows.partition, rows.offset, rows.best
+    partitions, offsets, times, partial = rows.partition, rows.offset, rows.best, rows.partial
     made: list[Made]
     if before is None:
         first = numbers[0]
@@ -156,6 +158,12 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
                 live = None
             continue
         cells, image = rows.cells[n], major
+        if n in partial:
+            if live is None or op == "c":
+                return None  # nobody knows what was not sent
+            cells = tuple(
+                [old if new is UNSENT else new for old, new in zip(live[1], cells, strict=True)]
+            )
         new = live is None or op == "c"
         if not new and rows.alike(live[1], cells):  # type: ignore[index]
             if rows.tracked is not None:  # what is ignored is overwritten
@@ -182,8 +190,19 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
         live, floor, ok = _fenced(live, floor, made, scope, last_major, None, fences)
         if not ok:
             return None
+    count = len(numbers) + (before.rows if before is not None else 0)
     return Standing(
-        last_major, last_own, last_offset, partition, scope, created, image, floor, live, made
+        count,
+        last_major,
+        last_own,
+        last_offset,
+        partition,
+        scope,
+        created,
+        image,
+        floor,
+        live,
+        made,
     )
 
 
@@ -205,7 +224,7 @@ def _spared(rows: Rows, n: int, fences: Fences) -> bool:
     """Whether a row at the position of fences is a read of the snapshot that they are of."""
     major = f"{_EPOCH}{rows.major[n]}"
     own = (f for f in fences.fences if major_of(f.seq) == major)
-    return rows.whole[n] and all(fence.sweep for fence in own)
+    return n in rows.whole and all(fence.sweep for fence in own)
 
 
 def _fenced(  # noqa: PLR0913, PLR0917

@@ -40,7 +40,7 @@ class PlainKeys:
     rows: Rows = field(default_factory=Rows)
     members: dict[str, list[int]] = field(default_factory=dict)
     tombstones: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    waiting: dict[str, list[int]] = field(default_factory=dict)
+    waiting: set[str] = field(default_factory=set)
     standing: dict[str, Standing] = field(default_factory=dict)
     others: set[str] = field(default_factory=set)
     columns: Mapping[str, ColumnType] = field(default_factory=dict)
@@ -93,20 +93,22 @@ class PlainKeys:
 
     def _sorted_in(self, new: range) -> Iterator[Record]:
         """Adds the rows to those of their keys; the records of keys that are not plain."""
-        keys, members, waiting, others = self.rows.key, self.members, self.waiting, self.others
-        for n in new:
-            key = keys[n]
-            if key in others:
-                yield self.landed.record(self.rows.record[n])
-                continue
-            if key in members:
-                members[key].append(n)
-            else:
-                members[key] = [n]
-            if key in waiting:
-                waiting[key].append(n)
-            else:
-                waiting[key] = [n]
+        keys, members, others = self.rows.key, self.members, self.others
+        if others:
+            for n in new:
+                if keys[n] in others:
+                    yield self.landed.record(self.rows.record[n])
+                else:
+                    members.setdefault(keys[n], []).append(n)
+        else:
+            for n in new:
+                own = members.get(keys[n])
+                if own is None:
+                    members[keys[n]] = [n]
+                else:
+                    own.append(n)
+        self.waiting.update(keys[new.start : new.stop])
+        self.waiting -= others
         for key in others & self.tombstones.keys():
             yield from map(self.landed.record, self.tombstones.pop(key))
 
@@ -115,7 +117,7 @@ class PlainKeys:
         found: list[Record] = []
         for key in keys:
             self.others.add(key)
-            self.waiting.pop(key, None)
+            self.waiting.discard(key)
             self.standing.pop(key, None)
             found += [self.landed.record(self.rows.record[n]) for n in self.members.pop(key, ())]
             found += map(self.landed.record, self.tombstones.pop(key, ()))
@@ -131,13 +133,12 @@ class PlainKeys:
         """What these rows say by themselves."""
         rows = self.rows
         first: dict[int, int] = {}
-        scopes, reads = set[str | None](), dict[str, int]()
-        for n in new:
-            if rows.shape[n] not in first:
-                first[rows.shape[n]] = n
-            scopes.add(rows.scope[n])
-            emitted = rows.emitted[n]
-            if rows.whole[n] and emitted is not None:
+        scopes, reads = set(rows.scope[new.start :]), dict[str, int]()
+        numbers = rows.shape[new.start :]
+        for number in set(numbers):
+            first[number] = new.start + numbers.index(number)
+        for n, (emitted, _) in rows.whole.items():
+            if n >= new.start and emitted is not None:
                 place = before_phase(self._seq(n))
                 reads[place] = min(emitted, reads.get(place, emitted))
         declared: dict[str, dict[ColumnType, Place]] = {}
@@ -168,10 +169,15 @@ class PlainKeys:
     def _latest(self, new: range) -> Mapping[Identity, str]:
         rows = self.rows
         best: dict[tuple[str | None, int], int] = {}
-        for n in new:
-            of = rows.scope[n], rows.shape[n]
-            if of not in best or rows.major[best[of]] <= rows.major[n]:
-                best[of] = n
+        part = slice(new.start, new.stop)
+        kinds = list(zip(rows.scope[part], rows.shape[part], strict=True))
+        if len(set(kinds)) == 1:
+            majors = rows.major[part]
+            best[kinds[0]] = new.stop - 1 - majors[::-1].index(max(majors))
+        else:
+            for n, of in zip(new, kinds, strict=True):
+                if of not in best or rows.major[best[of]] <= rows.major[n]:
+                    best[of] = n
         found: dict[Identity, str] = {}
         for (table, shape), n in best.items():
             name = rekeyed.identity(table and scope.known(table), self.typed.shapes[shape].key)
@@ -218,12 +224,11 @@ class PlainKeys:
         """The first read of each complete snapshot and table, as its record."""
         rows = self.rows
         first: dict[tuple[Snapshot, str], int] = {}
-        for n in range(len(rows.record)) if snapshots else ():
-            emitted = rows.emitted[n]
-            if not rows.whole[n] or emitted is None:
+        for n, (emitted, name) in rows.whole.items() if snapshots else ():
+            if emitted is None:
                 continue
             for snapshot in snapshots:
-                if sweep.is_of(snapshot, rows.connector_name[n], emitted, rows.scope[n]):
+                if sweep.is_of(snapshot, name, emitted, rows.scope[n]):
                     of = (snapshot, sweep.table(rows.scope[n]))
                     first[of] = min(n, first.get(of, n), key=self._read_order)
         return [self.landed.record(rows.record[n]) for n in first.values()]
@@ -262,16 +267,19 @@ class PlainKeys:
         wanted = {key: self._wanted(key) for key in keys}
         found, others = fold(wanted.items(), rows, self.standing, fences, shifts=connector.shifts)
         self.standing.update(found)
-        self.waiting = {}
+        self.waiting = set()
         return others
 
     def _wanted(self, key: str) -> Sequence[int]:
         """The rows to fold: those that arrived where they go on from what stands, or else all."""
-        own, standing = self.waiting.get(key, ()), self.standing.get(key)
-        if standing is not None and (not own or standing.precedes(self.rows.major[own[0]])):
+        all_, standing = self.members[key], self.standing.get(key)
+        if standing is None:
+            return all_
+        own = all_[standing.rows :]
+        if not own or standing.precedes(self.rows.major[own[0]]):
             return own
-        self.standing.pop(key, None)
-        return self.members[key]
+        del self.standing[key]
+        return all_
 
     @property
     def absorbed(self) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from strandline.cells import widening
 from strandline.cells.spelling import comparable_json
 from strandline.cells.types import ColumnType, Kind
-from strandline.law.typed import Columns, Shape
+from strandline.law.typed import UNSENT, Columns, Shape
 
 _FLOATS = frozenset({Kind.FLOAT, Kind.DOUBLE})
 
@@ -22,8 +22,11 @@ Cells = tuple[object, ...]
 class Rows:
     """The columns that the fold takes, besides `record`: the number of the record of each row.
 
-    `tracked` are the places of the columns that make versions, None where all do; `documents` those
-    of columns that hold JSON. `reads_last`: whether a snapshot's read saw all at its position.
+    `partial` are the rows with cells that were not sent, `whole` the reads of whole snapshots, with
+    the milliseconds at which they were emitted and the connector's name. `tracked` are the places
+    of the columns that make versions, None where all do; `strange` those of documents and
+    fractions, which may be alike without being equal. `reads_last`: whether a snapshot's read saw
+    all at its position.
     """
 
     record: list[int] = field(default_factory=list)
@@ -36,18 +39,15 @@ class Rows:
     position: list[str] = field(default_factory=list)
     best: list[int] = field(default_factory=list)
     quality: list[str] = field(default_factory=list)
-    source_ts: list[int | None] = field(default_factory=list)
     tx_id: list[str | None] = field(default_factory=list)
     scope: list[str | None] = field(default_factory=list)
-    emitted: list[int | None] = field(default_factory=list)
-    whole: list[bool] = field(default_factory=list)
-    connector_name: list[str | None] = field(default_factory=list)
     sent: list[Cells] = field(default_factory=list)
     shape: list[int] = field(default_factory=list)
     cells: list[Cells] = field(default_factory=list)
+    partial: set[int] = field(default_factory=set)
+    whole: dict[int, tuple[int | None, str | None]] = field(default_factory=dict)
     tracked: tuple[int, ...] | None = None
-    documents: tuple[int, ...] = ()
-    floats: bool = False
+    strange: frozenset[int] = frozenset()
     reads_last: bool = False
 
     def extend(
@@ -66,14 +66,12 @@ class Rows:
         self.position.extend(read.position)
         self.best.extend(read.best)
         self.quality.extend(read.quality)
-        self.source_ts.extend(read.source_ts)
         self.tx_id.extend(read.tx_id)
         self.scope.extend(read.scope)
-        self.emitted.extend(read.emitted)
-        self.whole.extend(read.whole)
-        self.connector_name.extend(read.connector_name)
         self.sent.extend(read.cells)
         self.shape.extend(read.shape)
+        self.partial.update([start + n for n in read.partial])
+        self.whole.update({start + n: of for n, of in read.whole.items()})
         return range(start, len(self.record))
 
     def align(
@@ -86,8 +84,9 @@ class Rows:
         names = list(columns)
         whole = len(tracked) == len(names)
         self.tracked = None if whole else tuple(names.index(name) for name in tracked)
-        self.documents = tuple(n for n, of in enumerate(columns.values()) if of.is_json)
-        self.floats = any(of.kind in _FLOATS for of in columns.values())
+        self.strange = frozenset(
+            n for n, of in enumerate(columns.values()) if of.is_json or of.kind in _FLOATS
+        )
         plans = [_plan(shape, columns) for shape in shapes]
         for n in range(len(self.cells), len(self.sent)):
             sent, plan = self.sent[n], plans[self.shape[n]]
@@ -97,28 +96,27 @@ class Rows:
 
     def phase(self, n: int) -> str:
         """Where a read stands inside its position: behind the rows, where it saw all of them."""
-        return "1" if self.reads_last and self.whole[n] else "0"
+        return "1" if self.reads_last and n in self.whole else "0"
 
     def alike(self, one: Cells, other: Cells) -> bool:
         """Whether an image makes no version after another: NULL, NaN and documents by value."""
         if one == other:
             return True
-        if self.tracked is None and not self.floats and not self.documents:
+        if self.tracked is None and not self.strange:
             return False
-        return self._compared(one) == self._compared(other)
-
-    def _compared(self, cells: Cells) -> list[object]:
-        wanted = range(len(cells)) if self.tracked is None else self.tracked
-        return [_comparable(cells[n], document=n in self.documents) for n in wanted]
-
-
-_NAN = object()  # not a number equals itself here
+        for n in range(len(one)) if self.tracked is None else self.tracked:
+            if one[n] != other[n] and not (n in self.strange and _alike(one[n], other[n])):
+                return False
+        return True
 
 
-def _comparable(value: object, *, document: bool) -> object:
-    if document and isinstance(value, str):
-        return comparable_json(value)
-    return _NAN if isinstance(value, float) and math.isnan(value) else value
+def _alike(one: object, other: object) -> bool:
+    """Whether unequal cells say the same: not a number, or a document with other white space."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isnan(one) and math.isnan(other)
+    if isinstance(one, str) and isinstance(other, str):
+        return comparable_json(one) == comparable_json(other)
+    return False
 
 
 # Where a column's cell stands in what was sent, -1 where it does not, and its types there and here.
@@ -140,4 +138,6 @@ def _plan(shape: Shape, columns: Mapping[str, ColumnType]) -> list[Step] | None:
 def _cell(sent: Cells, place: int, of: ColumnType | None, to: ColumnType | None) -> object:
     if place < 0:
         return None
-    return sent[place] if to is None else widening.widen(sent[place], of, to)
+    return (
+        sent[place] if to is None or sent[place] is UNSENT else widening.widen(sent[place], of, to)
+    )

@@ -2,13 +2,21 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from enum import StrEnum
 from functools import cached_property
-from typing import overload
+from typing import Any, overload
 
 from strandline.cells.types import ColumnType
 from strandline.changes.version import ClosedBy, TimeQuality, Version
-from strandline.law.plain import Made, instant
+from strandline.law.plain import Made, instant, micros
 from strandline.law.plain_keys import PlainKeys
+
+# Where the fold has what a version says, and what it says of the row that opened it.
+_PLACES = {
+    "valid_from": 2, "valid_to": 3, "seq_from": 4, "seq_to": 5, "closed_by": 6, "entity_id": 7,
+    "ts_quality": 8,
+}  # fmt: skip
+_OF_ROW = ("position", "op", "tx_id", "best", "partition", "offset")
 
 
 class Versions(Sequence[Version]):
@@ -55,6 +63,34 @@ class Versions(Sequence[Version]):
         groups = sum(v.seq_to is None for own in self._groups.values() for v in own)
         return groups + sum(bool(own) and own[-1][5] is None for own in self._plain.values())
 
+    def columns(self) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
+        """Version's fields but `row`, and the business columns: a list of each, in the same order.
+
+        Instants are microseconds since 1970 here; what is said by a class elsewhere is its text.
+        """
+        made = [(key, each) for key, own in self._plain.items() for each in own]
+        rows, numbers = self._rows, [each[0] for _, each in made]
+        cells = list(zip(*[each[1] for _, each in made], strict=True))
+        fields: dict[str, list[Any]] = {"key": [key for key, _ in made]}
+        for name, place in _PLACES.items():
+            fields[name] = [each[place] for _, each in made]
+        for name in _OF_ROW:
+            own = getattr(rows, name)
+            fields[name] = [own[n] for n in numbers]
+        fields["source_ts"] = fields.pop("best")
+        fields |= {name: [None] * len(made) for name in ("moved_from", "moved_to")}
+        fields["unavailable"] = [()] * len(made)
+        business: dict[str, list[Any]] = {
+            name: list(cells[n]) if cells else [] for n, name in enumerate(self._names)
+        }
+        for key in self._groups:
+            for version in self._of(key):
+                for name, values in fields.items():
+                    values.append(_plainly(getattr(version, name)))
+                for name, values in business.items():
+                    values.append(version.row[name])
+        return fields, business
+
     @cached_property
     def _all(self) -> list[Version]:
         keys = sorted(self._groups.keys() | self._plain.keys())
@@ -75,7 +111,6 @@ class Versions(Sequence[Version]):
     def _version(self, key: str, made: Made) -> Version:
         n, cells, since, until, began, ended, how, entity, quality = made
         rows = self._rows
-        source = rows.source_ts[n]
         return Version(
             key=key,
             row=dict(zip(self._names, cells, strict=True)),
@@ -90,10 +125,16 @@ class Versions(Sequence[Version]):
             moved_to=None,
             entity_id=entity,
             tx_id=rows.tx_id[n],
-            source_ts=None if source is None else instant(source),
+            source_ts=instant(rows.best[n]),
             ts_quality=TimeQuality(quality),
             topic=self._topic,
             partition=rows.partition[n],
             offset=rows.offset[n],
             recorded_at=self._recorded_at,
         )
+
+
+def _plainly(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return micros(value)
+    return str(value) if isinstance(value, StrEnum) else value

@@ -13,7 +13,7 @@ from strandline.changes.position import major_of
 from strandline.connectors import CONNECTORS
 from strandline.law.decode import Decoded, Decoder
 from strandline.law.plain import micros
-from strandline.law.typed import Typed
+from strandline.law.typed import UNSENT, Typed
 from strandline.sources import source as sources
 
 _EXAMPLES = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "20"))
@@ -36,7 +36,11 @@ def shown(shape, cells):
 
 
 def in_order(row):
-    return {name: repr(row[name]) for name in sorted(row)}
+    return {name: repr(row[name]) for name in sorted(row) if row[name] is not UNSENT}
+
+
+def unset(shape, cells):
+    return frozenset(n for n, cell in zip(shape.names, cells, strict=bool(cells)) if cell is UNSENT)
 
 
 def disagreements(decoder, records):
@@ -55,26 +59,26 @@ def disagreements(decoder, records):
         seen = {
             "op": rows.op[n], "key": rows.key[n], "major": rows.major[n], "own": rows.own[n],
             "position": rows.position[n], "best": rows.best[n], "quality": rows.quality[n],
-            "source_ts": rows.source_ts[n], "tx_id": rows.tx_id[n], "scope": rows.scope[n],
-            "emitted": rows.emitted[n], "whole": rows.whole[n],
-            "connector_name": rows.connector_name[n],
+            "source_ts": rows.best[n], "tx_id": rows.tx_id[n], "scope": rows.scope[n],
+            "whole": rows.whole.get(n),
             "cells": shown(shape, rows.cells[n]) if rows.op[n] != "d" else None,
             "types": (dict(shape.declared), dict(shape.inferred), shape.described, shape.connector),
-            "names": list(shape.key), "apart": (None, None, frozenset(), frozenset(), False),
+            "names": list(shape.key), "unset": unset(shape, rows.cells[n]), "partial": n in rows.partial,
+            "apart": (None, None, frozenset(), False),
         }  # fmt: skip
         meant = {
             "op": str(change.op), "key": change.key, "major": major_of(change.seq)[4:],
             "own": own.major, "position": change.position.text, "best": micros(change.time.best),
             "quality": str(change.time.quality), "source_ts": micros(change.time.source),
-            "tx_id": change.tx_id, "scope": change.scope, "emitted": change.emitted,
-            "whole": change.whole, "connector_name": change.connector_name,
+            "tx_id": change.tx_id, "scope": change.scope,
+            "whole": (change.emitted, change.connector_name) if change.whole else None,
             "cells": None if change.row is None else in_order(change.row),
             "types": (
                 dict(outcome.columns), dict(outcome.inferred), outcome.described, outcome.connector
             ),
             "names": list(json.loads(change.key)),
-            "apart": (change.moved_to, change.moved_from, change.unset, change.unheld,
-                      change.in_flight),
+            "unset": change.unset, "partial": bool(change.unset),
+            "apart": (change.moved_to, change.moved_from, change.unheld, change.in_flight),
         }  # fmt: skip
         different = {name: (seen[name], meant[name]) for name in seen if seen[name] != meant[name]}
         if different:

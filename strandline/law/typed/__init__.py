@@ -5,11 +5,13 @@ which is the meaning: whatever is accepted here, that one reads as the same row
 (tests/properties/test_typed_decoder.py). So a strange record costs time, never a value.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import astuple
 
 from strandline.cells.placeholder import spellings
 from strandline.cells.values import UnfitError, UnheldError
@@ -18,7 +20,7 @@ from strandline.law.decode import NEW_KEY, OLD_KEY, Decoder
 from strandline.law.event import EARLIEST, TOLERANCE
 from strandline.law.typed.keys import Keys
 from strandline.law.typed.layouts import Layout, Layouts, fractions_are_clear
-from strandline.law.typed.shapes import Columns, Shape
+from strandline.law.typed.shapes import UNSENT, Columns, Shape
 from strandline.law.typed.sources import READERS, Source, UnclearError
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ _END = int((datetime.max.replace(tzinfo=EARLIEST.tzinfo) - _BEGIN).total_seconds
 _OPS = frozenset("crud")
 _MOVES = frozenset({NEW_KEY, OLD_KEY})
 _NOT_SNAPSHOT = (None, False, "false")
+_LEAST, _MOST = -(1 << 63), 1 << 63  # whole numbers of 64 bits
 _DELETED = msgspec.json.Decoder(dict[str, bool | int | float | str | None])
 
 _REFUSED = (
@@ -55,8 +58,7 @@ class Typed:
         self._keys = Keys()
         self._unavailable = spellings(rules.placeholder)
         self._wanted: Connector | None = decoder.connector
-        self._scopes: dict[tuple[object, ...], str | None] = {}
-        self._last_headers: Headers = ()
+        self._scopes: dict[tuple[str | None, ...], str | None] = {}
         self.shapes: list[Shape] = []
 
     def is_plain_key(self, key: bytes | None) -> bool:
@@ -74,117 +76,150 @@ class Typed:
         found, left = Columns(), list[int]()
         if not self._accepts:
             return found, list(range(len(keys)))
-        for place, value in enumerate(values):
-            key = keys[place]
-            if (
-                value is None
-                or key is None
-                or not self._may_be(headers[place])
-                or not self._read(place, key, value, timestamps[place], found)
-            ):
+        part = Part(keys, values, timestamps, headers, found, left)
+        place, total = 0, len(values)
+        while place < total:
+            on = next((at for at in self._tries(part, place) if at > place), place)
+            if on == place:
                 left.append(place)
+                on += 1
+            place = on
         return found, left
 
-    def _may_be(self, headers: Headers) -> bool:
-        """Whether no header says that the row was moved; those of one run are mostly the same."""
-        if headers == self._last_headers:
-            return True
-        if any(name in _MOVES for name, _ in headers):
-            return False
-        self._last_headers = headers
-        return True
+    def _tries(self, part: "Part", place: int) -> Iterator[int]:
+        """Up to where each layout reads on; the last one that did is tried first."""
+        known = self._layouts.known
+        for layout in tuple(known):
+            on = self._run(layout, place, part)
+            if on > place and layout is not known[0]:
+                known.remove(layout)
+                known.insert(0, layout)
+            yield on
+        value = part.values[place]
+        learned = None if value is None else self._layouts.learn(value)
+        if learned is not None:
+            on = self._run(learned, place, part)
+            if on == place:
+                self._layouts.known.remove(learned)
+            yield on
 
-    def _read(self, place: int, key: bytes, value: bytes, timestamp: int, found: Columns) -> bool:
-        if b"\\u" in value or b"\\u" in key:
-            return False  # half of a character may be among them
-        for layout in self._layouts.known:
-            if value.startswith(layout.prefix):
-                try:
-                    self._take(layout, place, key, value, timestamp, found)
-                except _REFUSED:
-                    continue
-                if layout is not self._layouts.known[0]:
-                    self._layouts.known.remove(layout)
-                    self._layouts.known.insert(0, layout)
-                return True
-        layout_ = self._layouts.learn(value)
-        if layout_ is None:
-            return False
-        try:
-            self._take(layout_, place, key, value, timestamp, found)
-        except _REFUSED:
-            self._layouts.known.remove(layout_)
-            return False
-        return True
-
-    def _take(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one record's way, without a call that it can do without
-        self, layout: Layout, place: int, key: bytes, value: bytes, timestamp: int, found: Columns
-    ) -> None:
-        if not value.isascii():
-            value.decode()
-        if layout.prefix:
-            if not value.endswith(b"}"):
-                raise UnclearError
-            event = layout.decode.decode(value[len(layout.prefix) : -1])
-        else:
-            event = layout.decode.decode(value)
-        source: Source = event.source
-        op, after, before = event.op, event.after, bytes(event.before)
+    def _run(  # noqa: C901, PLR0912, PLR0915 - one loop, on purpose: calls cost more than its work
+        self, layout: Layout, start: int, part: "Part"
+    ) -> int:
+        """Reads records by a layout, to the first that it is not sure of; the place of that one."""
+        keys, values, headers, timestamps = part.keys, part.values, part.headers, part.timestamps
+        found, left = part.found, part.left
+        index, ops, texts, majors = found.index, found.op, found.key, found.major
+        owns, positions, bests, qualities = found.own, found.position, found.best, found.quality
+        tx_ids, scopes, rows, shapes = found.tx_id, found.scope, found.cells, found.shape
+        decode, prefix, cut = layout.decode.decode, layout.prefix, len(layout.prefix)
+        makers, inferred, unavailable = layout.makers, layout.inferred, self._unavailable
         connector, _, reader = READERS[layout.connector]
-        if source.connector not in connector.accepts or op not in _OPS:
-            raise UnclearError
         if self._wanted is not None and self._wanted is not connector:
-            raise UnclearError
-        if not before.startswith((b"{", b"null")):
-            raise UnclearError
-        snapshot = source.snapshot not in _NOT_SNAPSHOT
-        if op == "c" and snapshot:
-            op = "r"
-        known = self._keys.known.get(key) if layout.types is self._keys.types else None
-        text, names, _ = known or self._keys.read(key, layout.types)
-        if op == "d":
-            cells: tuple[object, ...] = ()
-            shape = self._deleted(layout, before, names)
-        elif after is None:
-            raise UnclearError
-        else:
-            cells = layout.cells(after, self._unavailable)
-            if layout.inferred and not fractions_are_clear(cells, layout.inferred):
-                raise UnclearError
-            shape = layout.shape_of(cells, names, self.shapes)
-        major, own, position, quality, tx_id = reader(source, read=op == "r", snapshot=snapshot)
-        best = source.ts_us
-        if best is None:
-            if source.ts_ms is None:
-                raise UnclearError
-            best = source.ts_ms * 1000
-        kafka = timestamp * 1000
-        latest = kafka + _TOLERANCE if kafka >= _EARLIEST else _END
-        if not _EARLIEST <= best <= latest:
-            raise UnclearError
-        emitted = event.ts_ms
-        if emitted is not None and not -(1 << 63) <= emitted < 1 << 63:
-            raise UnclearError
-        if tx_id is None and event.transaction is not None:
-            tx_id = event.transaction.id
-        name = source.name or None
-        found.index.append(place)
-        found.op.append(op)
-        found.key.append(text)
-        found.major.append(major)
-        found.own.append(own)
-        found.position.append(position)
-        found.best.append(best)
-        found.quality.append(quality)
-        found.source_ts.append(best)
-        found.tx_id.append(tx_id)
-        of = (name, source.db, source.schema, source.table)
-        found.scope.append(self._scopes[of] if of in self._scopes else self._scope(of))
-        found.emitted.append(emitted)
-        found.whole.append(op == "r" and snapshot and source.snapshot != "incremental")
-        found.connector_name.append(name)
-        found.cells.append(cells)
-        found.shape.append(shape)
+            return start
+        known = self._keys.known_with(layout.types)
+        last_of: object = None
+        last_scope = None
+        last_name, shape = "", -1
+        last_kinds: tuple[type, ...] | None = None
+        last_names: tuple[str, ...] = ()
+        last_headers: Headers = ()
+        for place in range(start, len(values)):
+            value, key, heads = values[place], keys[place], headers[place]
+            if value is None or key is None:
+                left.append(place)
+                continue
+            if heads != last_headers:
+                if any(name in _MOVES for name, _ in heads):
+                    left.append(place)
+                    continue
+                last_headers = heads
+            if b"\\u" in value or b"\\u" in key:
+                left.append(place)  # half of a character may be among them
+                continue
+            try:
+                if not value.isascii():
+                    value.decode()
+                if cut:
+                    if not value.startswith(prefix) or not value.endswith(b"}"):
+                        return place
+                    event = decode(value[cut:-1])
+                else:
+                    event = decode(value)
+                source, op, after = event.source, event.op, event.after
+                before = bytes(event.before)
+                if source.connector != last_name:
+                    if source.connector not in connector.accepts:
+                        return place
+                    last_name = source.connector
+                snapshot = source.snapshot not in _NOT_SNAPSHOT
+                if op == "u":
+                    pass
+                elif op == "c":
+                    if snapshot:
+                        op = "r"
+                elif op not in _OPS:
+                    return place
+                if not before.startswith((b"{", b"null")):
+                    return place
+                text, names, _ = known.get(key) or self._keys.read(key, layout.types)
+                partial = False
+                if op == "d":
+                    cells: tuple[object, ...] = ()
+                    shape, last_kinds = self._deleted(layout, before, names), None
+                elif after is None:
+                    return place
+                else:
+                    cells = astuple(after)
+                    partial = not unavailable.isdisjoint(cells)
+                    if partial or makers is not None:
+                        cells = layout.cells(cells, unavailable)
+                    if inferred:
+                        if not fractions_are_clear(cells, inferred):
+                            return place
+                        kinds = tuple([type(cells[n]) for n in inferred])
+                    else:
+                        kinds = ()
+                    if kinds != last_kinds or names != last_names:
+                        last_kinds, last_names = kinds, names
+                        shape = layout.shape_of(kinds, names, self.shapes)
+                major, own, position, quality, tx_id = reader(source, op == "r", snapshot)
+                best = source.ts_us
+                if best is None:
+                    if source.ts_ms is None:
+                        return place
+                    best = source.ts_ms * 1000
+                kafka = timestamps[place] * 1000
+                latest = kafka + _TOLERANCE if kafka >= _EARLIEST else _END
+                emitted = event.ts_ms
+                if not _EARLIEST <= best <= latest or not (
+                    emitted is None or _LEAST <= emitted < _MOST
+                ):
+                    return place
+            except _REFUSED:
+                return place
+            if tx_id is None and event.transaction is not None:
+                tx_id = event.transaction.id
+            of = (source.name, source.db, source.schema, source.table)
+            if of != last_of:
+                last_of, last_scope = of, self._scope(of)
+            if op == "r" and snapshot and source.snapshot != "incremental":
+                found.whole[len(index)] = (emitted, source.name or None)
+            if partial:
+                found.partial.append(len(index))
+            index.append(place)
+            ops.append(op)
+            texts.append(text)
+            majors.append(major)
+            owns.append(own)
+            positions.append(position)
+            bests.append(best)
+            qualities.append(quality)
+            tx_ids.append(tx_id)
+            scopes.append(last_scope)
+            rows.append(cells)
+            shapes.append(shape)
+        return len(values)
 
     def _deleted(self, layout: Layout, old: bytes, key: tuple[str, ...]) -> int:
         if layout.described or old == b"null":
@@ -199,11 +234,23 @@ class Typed:
         return layout.deleted(cells, key, self.shapes)
 
     def _scope(self, of: tuple[str | None, ...]) -> str | None:
-        name, *parts = of
-        table = None if not parts[2] else ".".join(part for part in parts if part)
-        found = None if table is None else scope.of(0, name, table)
-        self._scopes[of] = found
-        return found
+        if of not in self._scopes:
+            name, *parts = of
+            table = None if not parts[2] else ".".join(part for part in parts if part)
+            self._scopes[of] = None if table is None else scope.of(0, name or None, table)
+        return self._scopes[of]
 
 
-__all__ = ("Columns", "Headers", "Shape", "Typed")
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Landed records as columns, and what has been made of them so far."""
+
+    keys: Sequence[bytes | None]
+    values: Sequence[bytes | None]
+    timestamps: Sequence[int]
+    headers: Sequence[Headers]
+    found: Columns
+    left: list[int]
+
+
+__all__ = ("UNSENT", "Columns", "Headers", "Shape", "Source", "Typed")

@@ -1,6 +1,7 @@
 """Keys of records by their bytes: their canonical text, read once where it comes again."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,10 @@ from strandline.law.typed.sources import UnclearError
 _MOST = 200_000  # keys that are remembered
 _PLAIN = frozenset({Kind.BOOLEAN, Kind.INT16, Kind.INT32, Kind.INT64, Kind.TEXT})
 
+# A key of one whole number, and how many digits are surely one of its type.
+_NUMBER = re.compile(rb'\{"([A-Za-z_][A-Za-z0-9_]*)":(0|-?[1-9][0-9]{0,17})\}')
+_DIGITS = {Kind.INT16: 4, Kind.INT32: 9, Kind.INT64: 18}
+
 # The canonical text, the columns, and whether it is the same whatever types are known.
 Known = tuple[str, tuple[str, ...], bool]
 
@@ -29,13 +34,19 @@ class Keys:
     prefix: bytes = b"\x00"
     described: Mapping[str, ColumnType] = field(default_factory=dict)
 
-    def read(self, data: bytes, types: Mapping[str, ColumnType]) -> Known:
-        """The key with the types of its record's row; `UnclearError` where it is unclear."""
-        if types is not self.types or len(self.known) >= _MOST:
+    def known_with(self, types: Mapping[str, ColumnType]) -> dict[bytes, Known]:
+        """What is remembered of keys that were read with these types."""
+        if types is not self.types:
             self.known.clear()
             self.types = types
+        return self.known
+
+    def read(self, data: bytes, types: Mapping[str, ColumnType]) -> Known:
+        """The key with the types of its record's row; `UnclearError` where it is unclear."""
+        if len(self.known_with(types)) >= _MOST:
+            self.known.clear()
         try:
-            found = self._read(data, types)
+            found = self._simple(data, types) or self._read(data, types)
         except (UndecodableError, ValueError, RecursionError, TypeError) as error:
             raise UnclearError from error
         self.known[data] = found
@@ -45,6 +56,23 @@ class Keys:
         """Whether a tombstone with that key is of the row that was read with it."""
         found = None if data is None else self.known.get(data)
         return found is not None and found[2]
+
+    def _simple(self, data: bytes, types: Mapping[str, ColumnType]) -> Known | None:
+        """A key of one whole number, which is canonical as it stands; the commonest of all."""
+        described = data.startswith(self.prefix)
+        if described:
+            data, types = data[len(self.prefix) : -1], self.described
+        found = _NUMBER.fullmatch(data)
+        if found is None:
+            return None
+        name = found[1].decode()
+        of = types.get(name)
+        if of is None:
+            return None if described else (data.decode(), (name,), True)
+        fits = of.wire is Wire.PLAIN and len(found[2]) <= _DIGITS.get(of.kind, 0)
+        if not fits or (described and len(types) > 1):
+            return None
+        return data.decode(), (name,), True
 
     def _read(self, data: bytes, types: Mapping[str, ColumnType]) -> Known:
         if data.startswith(self.prefix):

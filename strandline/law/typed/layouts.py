@@ -16,13 +16,13 @@ from strandline.cells.types import ColumnType, from_connect
 from strandline.errors import UndecodableError
 from strandline.formats import connect, flattened
 from strandline.law.typed.cells import INFERRED, SCALAR, Make, is_fraction, of_type
-from strandline.law.typed.shapes import Shape
+from strandline.law.typed.shapes import UNSENT, Shape
 from strandline.law.typed.sources import READERS, Source, Transaction, UnclearError
 
 _PAYLOAD = b'"payload":'
 _WRAPPED = frozenset({"schema", "payload"})
 _NULL = msgspec.Raw(b"null")
-_MOST = 64  # layouts of a topic; what comes in more is for the general decoder
+_TRIES = 64  # values of a topic that layouts are learned from; others are for the general decoder
 
 
 @dataclass(slots=True)
@@ -45,21 +45,21 @@ class Layout:
     inferred: tuple[int, ...]
     shapes: dict[Any, int] = field(default_factory=dict)
 
-    def cells(self, row: Any, unavailable: frozenset[str]) -> tuple[object, ...]:
-        """The values of a row; `UnclearError` where one of them stands for what was not sent."""
-        cells = msgspec.structs.astuple(row)
-        if not unavailable.isdisjoint(cells):
-            raise UnclearError
+    def cells(self, sent: tuple[object, ...], unavailable: frozenset[str]) -> tuple[object, ...]:
+        """The values of a row's cells; `UNSENT` where one stands for what was not sent."""
+        made = tuple(UNSENT if type(cell) is str and cell in unavailable else cell for cell in sent)
         if self.makers is None:
-            return cells
+            return made
         return tuple(
-            cell if make is None or cell is None else make(cell)
-            for make, cell in zip(self.makers, cells, strict=True)
+            cell if make is None or cell is None or cell is UNSENT else make(cell)
+            for make, cell in zip(self.makers, made, strict=True)
         )
 
-    def shape_of(self, cells: Sequence[object], key: tuple[str, ...], shapes: list[Shape]) -> int:
-        """The number of the shape that these cells have, in `shapes`, which may get one more."""
-        kinds = tuple([type(cells[n]) for n in self.inferred]) if self.inferred else ()
+    def shape_of(self, kinds: tuple[type, ...], key: tuple[str, ...], shapes: list[Shape]) -> int:
+        """The number of the shape of such rows in `shapes`, which may get one more.
+
+        `kinds` are the classes of cells in the columns of which nobody declared the type.
+        """
         found = self.shapes.get((kinds, key))
         if found is None:
             found = self._add(self.names, dict(zip(self.inferred, kinds, strict=True)), key, shapes)
@@ -86,8 +86,7 @@ class Layout:
         key: tuple[str, ...],
         shapes: list[Shape],
     ) -> int:
-        none = type(None)
-        shown = {names[n]: INFERRED[kind] for n, kind in kinds.items() if kind is not none}
+        shown = {names[n]: INFERRED[kind] for n, kind in kinds.items() if kind in INFERRED}
         shapes.append(self._shape(names, shown, key))
         return len(shapes) - 1
 
@@ -185,10 +184,12 @@ class Layouts:
 
     contract: Mapping[str, ColumnType]
     known: list[Layout] = field(default_factory=list)
+    tried: int = 0
 
     def learn(self, value: bytes) -> Layout | None:
-        """A layout for such a value; None where there is none, or there are too many."""
-        if len(self.known) >= _MOST:
+        """A layout for such a value; None where there is none, or too many have been tried."""
+        self.tried += 1
+        if self.tried > _TRIES:
             return None
         try:
             layout = learned(value, self.contract)

@@ -7,6 +7,16 @@ from strandline.cells.types import ColumnType
 from strandline.connectors import Connector
 
 
+class Unsent:
+    """Stands in a cell for a value that the connector did not send."""
+
+    def __repr__(self) -> str:
+        return "UNSENT"
+
+
+UNSENT = Unsent()
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """What rows of one kind say of their columns.
@@ -28,9 +38,10 @@ class Columns:
     """Accepted changes, an entry of each list for each of them, in order of the input.
 
     `index` is the place of the record in the input. `major` and `own` are those of the position
-    (without an epoch), `best` and `source_ts` microseconds since 1970, `emitted` milliseconds.
-    `whole`: a read of a whole snapshot. `cells` are those of the after image, empty for a delete;
-    `shape` says which of the decoder's shapes the row has.
+    (without an epoch), `best` is microseconds since 1970. `cells` are those of the after image,
+    empty for a delete; `shape` says which of the decoder's shapes the row has. `partial` are the
+    rows with cells that were not sent; `whole` the reads of whole snapshots, with the milliseconds
+    at which they were emitted and the connector's name.
     """
 
     index: list[int] = field(default_factory=list)
@@ -41,11 +52,9 @@ class Columns:
     position: list[str] = field(default_factory=list)
     best: list[int] = field(default_factory=list)
     quality: list[str] = field(default_factory=list)
-    source_ts: list[int | None] = field(default_factory=list)
     tx_id: list[str | None] = field(default_factory=list)
     scope: list[str | None] = field(default_factory=list)
-    emitted: list[int | None] = field(default_factory=list)
-    whole: list[bool] = field(default_factory=list)
-    connector_name: list[str | None] = field(default_factory=list)
     cells: list[tuple[object, ...]] = field(default_factory=list)
     shape: list[int] = field(default_factory=list)
+    partial: list[int] = field(default_factory=list)
+    whole: dict[int, tuple[int | None, str | None]] = field(default_factory=dict)
