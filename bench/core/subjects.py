@@ -5,16 +5,19 @@ it needs before the clock starts, and returns what it has made: the runner count
 has stopped, since a fast wrong answer is none. A subject that is None is not measured.
 """
 
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from datetime import UTC, datetime
+from itertools import chain
 
-from bench.core.records import TOPIC, Records, columns
+from bench.core.records import TOPIC, Records
+from bench.core.records import columns as landed_columns
 from strandline.changes.change import Quarantined
 from strandline.changes.record import Record
 from strandline.connectors import CONNECTORS
 from strandline.law import Stream
 from strandline.law.decode import Decoder, Outcome
 from strandline.law.facts import Facts
+from strandline.law.passing import passing
 from strandline.law.plain import Fences
 from strandline.law.plain_keys import PlainKeys
 from strandline.law.table import columns_of
@@ -22,7 +25,7 @@ from strandline.law.versions import Versions
 
 _CONNECTOR = CONNECTORS["postgresql"]
 _RECORDED_AT = datetime(2026, 11, 20, tzinfo=UTC)
-_NO_FENCES = Fences.of(())
+_NO_FENCES = Fences((), (), frozenset(), ())
 
 
 def decode(records: Records) -> Sized:
@@ -48,7 +51,7 @@ def fold(records: Records) -> Callable[[], Sized]:
 
     def run() -> Sized:
         keys.standing.clear()
-        if _NO_FENCES is None or keys.fold(columns, tracked, _NO_FENCES, _CONNECTOR, None):
+        if keys.fold(columns, tracked, _NO_FENCES, _CONNECTOR, None):
             raise ValueError("some keys are not plain")
         return range(sum(len(keys.made(key)) for key in keys.standing))
 
@@ -60,16 +63,24 @@ def history(records: Records) -> Sized:
     """Record to version: from the columns of a landing batch to those of versions."""
     rules = records.rules
     stream = Stream(_CONNECTOR, lambda _: rules, _RECORDED_AT)
-    stream.landed(TOPIC, stream.table(TOPIC).plain.landed.extend(columns(records.table)))
+    stream.landed(TOPIC, stream.table(TOPIC).plain.landed.extend(landed_columns(records.table)))
     versions = stream.found[TOPIC].versions
     if not isinstance(versions, Versions):
         raise TypeError(stream.found[TOPIC].error)
     return versions.columns()[0]["key"]
 
 
-# Given the batches of a key with millions of changes, gives its versions as they are ready: both
-# pass by, and nobody else keeps them. What it holds besides the batch in hand is measured.
-hot_key: Callable[[Iterable[Records]], Iterable[object]] | None = None
+def hot_key(batches: Iterable[Records]) -> Iterator[object]:
+    """The versions of a key with millions of changes, as they are ready.
+
+    Records and versions pass by, and nobody else keeps them. What this holds besides the batch in
+    hand is measured.
+    """
+    for first in batches:
+        keys, (facts, _) = _decoded(first)
+        columns = columns_of(facts, frozenset())
+        landed = (each.landed for each in chain([first], batches))
+        yield from passing(landed, keys.typed, columns, _NO_FENCES, _CONNECTOR)
 
 
 def _decoded(records: Records) -> tuple[PlainKeys, tuple[Facts, Sequence[Record]]]:

@@ -120,7 +120,10 @@ def _matched(pattern: re.Pattern[str], text: str, what: str) -> str:
 
 
 def _plain(value: Any, of: ColumnType) -> object:
-    text = spelled(value)
+    limit = _LIMITS.get(of.kind)
+    if limit is not None and type(value) is int and -(1 << limit) <= value < 1 << limit:
+        return value
+    text = value if isinstance(value, str) else spelled(value)
     match of.kind:
         case Kind.BOOLEAN:
             return _boolean(text)

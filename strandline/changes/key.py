@@ -7,9 +7,11 @@ the same when the type of a column widens: a decimal ends with its last digit th
 and a local time of midnight is its date.
 """
 
+import json
 from collections.abc import Mapping
 from datetime import datetime, time
 from decimal import Decimal
+from functools import lru_cache
 
 from strandline.cells.rendering import floating, plain
 from strandline.cells.spelling import Number, spelled
@@ -21,6 +23,12 @@ _MIDNIGHT = time()
 def canonical(cells: Mapping[str, object]) -> str:
     """The key's text, e.g. `{"order_id":2,"line_no":9}`."""
     return compact({name: _component(value) for name, value in cells.items()})
+
+
+@lru_cache(maxsize=4096)  # the law asks several times of each record
+def names(key: str) -> tuple[str, ...]:
+    """The columns of a canonical key, in their order."""
+    return tuple(json.loads(key))
 
 
 def text(value: object) -> str:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from strandline.cells import types
@@ -71,9 +73,9 @@ class TableRules:
     epochs: tuple[Epoch, ...] = ()
 
     @property
-    def contract(self) -> dict[str, ColumnType]:
+    def contract(self) -> Mapping[str, ColumnType]:
         """The column types of the contract."""
-        return {name: column_type(text) for name, text in self.columns}
+        return _contract(self.columns)
 
     @property
     def texts(self) -> frozenset[str]:
@@ -111,6 +113,11 @@ class TableRules:
                 "epochs": tuple(Epoch(**each) for each in fields["epochs"]),
             }
         )
+
+
+@lru_cache(maxsize=256)  # each record is read by it
+def _contract(columns: tuple[tuple[str, str], ...]) -> Mapping[str, ColumnType]:
+    return MappingProxyType({name: column_type(text) for name, text in columns})
 
 
 def column_type(text: str) -> ColumnType:

@@ -1,11 +1,13 @@
 """Part of stage 1: the cells of a record in their types, and the keys that they make."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from strandline.cells import values
 from strandline.cells.inference import json_type
+from strandline.cells.spelling import Number
 from strandline.cells.types import ColumnType
 from strandline.changes.key import canonical
 from strandline.errors import UndecodableError
@@ -60,14 +62,17 @@ def typed(
     row = Row({}, left_out, frozenset(), {})
     unset, unheld = set(left_out), set()
     for name, value in sent.items():
+        if value is None:
+            row.cells[name] = None
+            continue
         if is_placeholder(value, unavailable):
             unset.add(name)
             continue
         of = types.get(name)
-        if of is None and value is not None:
-            row.types[name] = json_type(value)
+        if of is None:
+            of = row.types[name] = json_type(value)
         try:
-            row.cells[name] = values.decode(value, of or json_type(value))
+            row.cells[name] = values.decode(value, of)
         except values.UnheldError:
             row.cells[name] = None
             unheld.add(name)
@@ -96,4 +101,11 @@ def is_placeholder(value: Any, unavailable: frozenset[str]) -> bool:
 
 def content(cells: Mapping[str, Any]) -> str:
     """An image as text that compares; a column that is NULL is as good as one that is not there."""
-    return values.compact({n: cells[n] for n in sorted(cells) if cells[n] is not None})
+    return _CONTENT.encode({n: cells[n] for n in sorted(cells) if cells[n] is not None})
+
+
+def _spelled(number: Number) -> list[str]:
+    return ["number", number.text]
+
+
+_CONTENT = json.JSONEncoder(default=_spelled)

@@ -15,6 +15,7 @@ from strandline.cells.types import ColumnType, from_connect
 from strandline.changes import image
 from strandline.changes.change import IMAGES, MESSAGE, SENT, Change, Control, Fence, Op, Quarantined
 from strandline.changes.image import Image
+from strandline.changes.key import names
 from strandline.changes.position import fence_seq, numbered, seq
 from strandline.changes.record import Record
 from strandline.changes.rules import TableRules
@@ -222,7 +223,7 @@ class Decoder:
             before=compared,
             told=_told(compared, document.schema, event),
             after=self._compared(sent, key) if op in IMAGES else None,
-            scope=event.scope_in(epoch, marked=ROUTED in json.loads(key)),
+            scope=event.scope_in(epoch, marked=ROUTED in names(key)),
             emitted=integer(envelope.get("ts_ms")),
             whole=op is Op.READ and event.whole,
             in_flight=event.in_flight and op is not Op.READ,
@@ -235,11 +236,11 @@ class Decoder:
 
     def _compared(self, cells: Mapping[str, Any], key: str) -> Image:
         """What tells a row from others under its key: its other cells, as far as they were sent."""
-        names = json.loads(key)
+        own = names(key)
         return {
             name: cell
             for name, cell in cells.items()
-            if name not in names and not is_placeholder(cell, self._unavailable)
+            if name not in own and not is_placeholder(cell, self._unavailable)
         }
 
     @property
@@ -267,7 +268,9 @@ class Decoder:
     def _declared(
         self, definitions: Sequence[Definition], at: str | None, named: Collection[str]
     ) -> Mapping[str, ColumnType]:
-        told = schema_history.in_force(definitions, at).types(named) if definitions else {}
+        if not definitions:
+            return self.rules.contract
+        told = schema_history.in_force(definitions, at).types(named)
         return {**told, **self.rules.contract}
 
     def _place(self, record: Record, event: Event) -> str | None:
@@ -281,7 +284,8 @@ class Decoder:
 
     def _nameless_types(self, topic: str) -> Mapping[str, ColumnType]:
         definitions = self.history.of_tombstones(topic, self.kin.scopes)
-        return {**self.kin.types, **self._declared(definitions, None, ())}
+        declared = self._declared(definitions, None, ())
+        return {**self.kin.types, **declared} if self.kin.types else declared
 
     # ------------------------------------------------------------------ keys
 

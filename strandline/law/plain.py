@@ -21,6 +21,7 @@ from strandline.changes import scope as scopes
 from strandline.changes.change import Fence
 from strandline.changes.position import major_of
 from strandline.changes.version import ClosedBy, TimeQuality
+from strandline.connectors import Connector
 from strandline.law.rows import Rows
 from strandline.law.typed import UNSENT
 
@@ -39,9 +40,9 @@ class Standing:
     """What a run leaves of a key for the next one to go on from.
 
     `rows` is how many of its rows it is made of. `major`, `own`, `offset` and `partition` are those
-    of its last record, `scope` and `created` the table of its last row and the transaction of its
-    last create, `image` the position of the last image. `open` is the version that stands, None
-    where none does; `floor` the latest time that the key has shown.
+    of its last record, `scope` the table of its last row, `taken_over` the transaction that last
+    put a row where one may still have been, `image` the position of the last image. `open` is the
+    version that stands, None where none does; `floor` the latest time that the key has shown.
     """
 
     rows: int
@@ -50,7 +51,7 @@ class Standing:
     offset: int
     partition: int
     scope: str | None
-    created: str | None
+    taken_over: str | None
     image: str
     floor: int | None
     open: Made | None
@@ -90,8 +91,7 @@ def fold(
     rows: Rows,
     standing: Mapping[str, Standing],
     fences: Fences,
-    *,
-    shifts: bool,
+    connector: Connector,
 ) -> tuple[dict[str, Standing], list[str]]:
     """What becomes of these keys, each with the numbers of its new rows; and which are not plain.
 
@@ -100,7 +100,7 @@ def fold(
     found: dict[str, Standing] = {}
     others: list[str] = []
     for key, numbers in keys:
-        made = _folded(key, numbers, rows, standing.get(key), fences, shifts)
+        made = _folded(key, numbers, rows, standing.get(key), fences, connector)
         if made is None:
             others.append(key)
         else:
@@ -114,20 +114,21 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
     rows: Rows,
     before: Standing | None,
     fences: Fences,
-    shifts: bool,  # noqa: FBT001
+    connector: Connector,
 ) -> Standing | None:
     """The key after these rows; None where it is not plain."""
     ops, majors, owns, scope_of = rows.op, rows.major, rows.own, rows.scope
     partitions, offsets, times, partial = rows.partition, rows.offset, rows.best, rows.partial
+    takes_over = connector.shifts
     made: list[Made]
     if before is None:
         first = numbers[0]
         last_major = last_own = ""
         last_offset, partition, scope = -1, partitions[first], scope_of[first]
-        created, image, floor, live, made = None, "", None, None, []
+        taken_over, image, floor, live, made = None, "", None, None, []
     else:
         last_major, last_own, last_offset = before.major, before.own, before.offset
-        partition, scope, created = before.partition, before.scope, before.created
+        partition, scope, taken_over = before.partition, before.scope, before.taken_over
         image, floor, live, made = before.image, before.floor, before.open, list(before.versions)
     for n in numbers:
         major, own = majors[n], owns[n]
@@ -148,8 +149,8 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
                 return None
         last_major, last_own, last_offset = major, own, offsets[n]
         if op == "d":
-            if shifts and created is not None and rows.tx_id[n] == created:
-                return None  # its row may have been taken over: the group knows
+            if taken_over is not None and rows.tx_id[n] == taken_over:
+                return None  # which of the rows leaves, the group knows
             if live is not None:
                 number, cells, since, _, seq, _, _, entity, quality = live
                 floor = max(since, at)
@@ -171,6 +172,7 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
             continue
         phase = rows.phase(n) if op == "r" else "0"
         seq = f"{_EPOCH}{major}{phase}{last_offset:011x}{partition:04x}"
+        followed = live is not None
         if live is not None:
             number, old, since, _, began, _, _, entity, quality = live
             floor = max(since, at)
@@ -178,9 +180,8 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
             made.append((number, old, since, floor, began, seq, how, entity, quality))
         if new:
             entity = sha256(f"{key}@{seq}".encode()).hexdigest()[:32]
-            if op == "c":
-                tx_id = rows.tx_id[n]
-                created = tx_id if tx_id is not None else created
+            if takes_over and op == "c" and (followed or connector.full_before):
+                taken_over = rows.tx_id[n] or taken_over
         quality = rows.quality[n]
         if floor is not None and floor > at:
             at, quality = floor, _CLAMPED
@@ -198,7 +199,7 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
         last_offset,
         partition,
         scope,
-        created,
+        taken_over,
         image,
         floor,
         live,

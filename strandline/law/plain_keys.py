@@ -265,7 +265,7 @@ class PlainKeys:
         if since is not None or not self.standing:
             keys = self.members
         wanted = {key: self._wanted(key) for key in keys}
-        found, others = fold(wanted.items(), rows, self.standing, fences, shifts=connector.shifts)
+        found, others = fold(wanted.items(), rows, self.standing, fences, connector)
         self.standing.update(found)
         self.waiting = set()
         return others

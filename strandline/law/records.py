@@ -59,8 +59,8 @@ class Records:
                 self.nameless[record.at] = record
             else:
                 self._take(record.at, outcome)
-            found.append(facts_of(outcome))
-        self.facts += merged(found)
+            found.append(outcome)
+        self.facts += facts_of(found)
         touched = {of for of in map(_key, map(self._of, (r.at for r in records))) if of}
         return touched | self._named(records)
 
@@ -105,33 +105,73 @@ def _is_nameless(outcome: Outcome) -> bool:
     return isinstance(outcome, Quarantined)
 
 
-def facts_of(outcome: Outcome) -> Facts:
-    """What one record says by itself."""
-    match outcome:
-        case Decoded(change=change):
-            return _of_row(outcome, change)
-        case Fence():
-            open_ = frozenset({outcome.tx_id} if outcome.in_flight and outcome.tx_id else ())
-            return Facts(fences={outcome.at: outcome}, open=open_)
-        case Control():
-            return Facts(control={outcome.at: outcome})
-        case _:
-            return NONE
+def facts_of(outcomes: Iterable[Outcome]) -> Facts:
+    """What records say by themselves."""
+    changes: list[Change] = []
+    fences: dict[Coordinates, Fence] = {}
+    control: dict[Coordinates, Control] = {}
+    schemas = _Schemas()
+    for outcome in outcomes:
+        match outcome:
+            case Decoded(change=change):
+                if change.op is not Op.TOMBSTONE:
+                    changes.append(change)
+                    schemas.add(outcome)
+            case Fence():
+                fences[outcome.at] = outcome
+            case Control():
+                control[outcome.at] = outcome
+    streamed: list[Change | Fence] = [*changes, *fences.values()]
+    open_ = {each.tx_id for each in streamed if each.in_flight and each.tx_id}
+    return schemas.facts + Facts(
+        fences=fences,
+        control=control,
+        scopes=frozenset(scope.table(c.scope) for c in changes if c.scope is not None),
+        reads=in_flight.reads(changes),
+        open=frozenset(open_),
+    )
 
 
-def _of_row(row: Decoded, change: Change) -> Facts:
-    if change.op is Op.TOMBSTONE:
-        return NONE
-    at = change.at
-    named = frozenset() if change.scope is None else frozenset({scope.table(change.scope)})
+@dataclass(slots=True)
+class _Schemas:
+    """What rows say of their columns: alike rows have one entry, with the first of their places."""
+
+    known: list[tuple[Decoded, tuple[int, int]]] = field(default_factory=list)
+
+    def add(self, row: Decoded) -> None:
+        place = row.change.at.partition, row.change.at.offset
+        for n, (other, first) in enumerate(self.known):
+            if _same_schema(row, other):
+                if place < first:
+                    self.known[n] = row, place
+                return
+        self.known.append((row, place))
+
+    @property
+    def facts(self) -> Facts:
+        return merged(_of_schema(row) for row, _ in self.known)
+
+
+def _same_schema(one: Decoded, other: Decoded) -> bool:
+    return (
+        one.connector == other.connector
+        and one.described == other.described
+        and (one.columns is other.columns or _items(one.columns) == _items(other.columns))
+        and _items(one.inferred) == _items(other.inferred)
+    )
+
+
+def _items(types: Mapping[str, ColumnType]) -> list[tuple[str, ColumnType]]:
+    return list(types.items())
+
+
+def _of_schema(row: Decoded) -> Facts:
+    at = row.change.at
     return Facts(
         declared=_placed(row.columns, at),
         inferred=_placed(row.inferred, at),
         described=_placed(row.columns if row.described else {}, at),
-        scopes=named,
         connectors={} if row.connector is None else {row.connector: (at.partition, at.offset, 0)},
-        reads=in_flight.reads((change,)),
-        open=in_flight.open_transactions((change,) if change.op is not Op.READ else (), ()),
     )
 
 

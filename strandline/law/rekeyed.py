@@ -1,10 +1,10 @@
 """Part of stage 4: whether rows stand under a key that their table has no more."""
 
-import json
 from collections.abc import Iterable, Mapping
 
 from strandline.changes import rekeyed, scope
 from strandline.changes.change import Change, Op
+from strandline.changes.key import names
 from strandline.changes.rekeyed import Identity
 from strandline.law.link import Life
 
@@ -43,4 +43,4 @@ def check(latest: Mapping[Identity, str], standing: Iterable[Mapping[Identity, s
 
 
 def _identity(of: str | None, key: str) -> Identity:
-    return rekeyed.identity(of and scope.known(of), json.loads(key))
+    return rekeyed.identity(of and scope.known(of), names(key))

@@ -15,6 +15,11 @@ from strandline.law.typed import UNSENT, Columns, Shape
 
 _FLOATS = frozenset({Kind.FLOAT, Kind.DOUBLE})
 
+_LISTS = (
+    "record", "partition", "offset", "op", "key", "major", "own", "position", "best", "quality",
+    "tx_id", "scope", "sent", "shape", "cells",
+)  # fmt: skip
+
 Cells = tuple[object, ...]
 
 
@@ -73,6 +78,16 @@ class Rows:
         self.partial.update([start + n for n in read.partial])
         self.whole.update({start + n: of for n, of in read.whole.items()})
         return range(start, len(self.record))
+
+    def only(self, numbers: Sequence[int]) -> "Rows":
+        """These rows alone."""
+        kept = Rows(tracked=self.tracked, strange=self.strange, reads_last=self.reads_last)
+        for name in _LISTS:
+            own = getattr(self, name)
+            getattr(kept, name).extend([own[n] for n in numbers])
+        kept.partial = {place for place, n in enumerate(numbers) if n in self.partial}
+        kept.whole = {place: self.whole[n] for place, n in enumerate(numbers) if n in self.whole}
+        return kept
 
     def align(
         self, columns: Mapping[str, ColumnType], shapes: Sequence[Shape], tracked: Sequence[str]

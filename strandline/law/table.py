@@ -5,7 +5,6 @@ that have another place or another partner now, those that a fence may end which
 before. All other keys keep their versions.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ from datetime import datetime
 from strandline.cells import inference, naming, widening
 from strandline.cells.types import ColumnType
 from strandline.changes.change import Change, Fence, Op, Quarantined
+from strandline.changes.key import names
 from strandline.changes.lineage import held
 from strandline.changes.position import major_of
 from strandline.changes.rules import TableRules
@@ -194,7 +194,7 @@ class Table:
         if not wanted or not facts.declared:
             return wanted
         shapes = (shape.key for shape in self.plain.typed.shapes)
-        return wanted.difference(*(json.loads(key) for key in self.records.named()), *shapes)
+        return wanted.difference(*(names(key) for key in self.records.named()), *shapes)
 
     # ------------------------------------------------------------------ what groups come to
 

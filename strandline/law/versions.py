@@ -1,6 +1,6 @@
 """The versions of a table, in order of key and position, made when somebody asks for them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
@@ -10,13 +10,17 @@ from strandline.cells.types import ColumnType
 from strandline.changes.version import ClosedBy, TimeQuality, Version
 from strandline.law.plain import Made, instant, micros
 from strandline.law.plain_keys import PlainKeys
+from strandline.law.rows import Rows
 
 # Where the fold has what a version says, and what it says of the row that opened it.
 _PLACES = {
     "valid_from": 2, "valid_to": 3, "seq_from": 4, "seq_to": 5, "closed_by": 6, "entity_id": 7,
     "ts_quality": 8,
 }  # fmt: skip
-_OF_ROW = ("position", "op", "tx_id", "best", "partition", "offset")
+_OF_ROW = {
+    "position": "position", "op": "op", "tx_id": "tx_id", "source_ts": "best",
+    "partition": "partition", "offset": "offset",
+}  # fmt: skip
 
 
 class Versions(Sequence[Version]):
@@ -68,21 +72,8 @@ class Versions(Sequence[Version]):
 
         Instants are microseconds since 1970 here; what is said by a class elsewhere is its text.
         """
-        made = [(key, each) for key, own in self._plain.items() for each in own]
-        rows, numbers = self._rows, [each[0] for _, each in made]
-        cells = list(zip(*[each[1] for _, each in made], strict=True))
-        fields: dict[str, list[Any]] = {"key": [key for key, _ in made]}
-        for name, place in _PLACES.items():
-            fields[name] = [each[place] for _, each in made]
-        for name in _OF_ROW:
-            own = getattr(rows, name)
-            fields[name] = [own[n] for n in numbers]
-        fields["source_ts"] = fields.pop("best")
-        fields |= {name: [None] * len(made) for name in ("moved_from", "moved_to")}
-        fields["unavailable"] = [()] * len(made)
-        business: dict[str, list[Any]] = {
-            name: list(cells[n]) if cells else [] for n, name in enumerate(self._names)
-        }
+        plain = ((key, made) for key, own in self._plain.items() for made in own)
+        fields, business = as_columns(plain, self._rows, self._names)
         for key in self._groups:
             for version in self._of(key):
                 for name, values in fields.items():
@@ -132,6 +123,24 @@ class Versions(Sequence[Version]):
             offset=rows.offset[n],
             recorded_at=self._recorded_at,
         )
+
+
+def as_columns(
+    versions: Iterable[tuple[str, Made]], rows: Rows, names: Sequence[str]
+) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
+    """The versions of plain keys as `Versions.columns` has them; `names` are those of the cells."""
+    made = list(versions)
+    numbers = [each[0] for _, each in made]
+    cells = list(zip(*[each[1] for _, each in made], strict=True))
+    fields: dict[str, list[Any]] = {"key": [key for key, _ in made]}
+    for name, place in _PLACES.items():
+        fields[name] = [each[place] for _, each in made]
+    for name, own in _OF_ROW.items():
+        values = getattr(rows, own)
+        fields[name] = [values[n] for n in numbers]
+    fields |= {name: [None] * len(made) for name in ("moved_from", "moved_to")}
+    fields["unavailable"] = [()] * len(made)
+    return fields, {name: list(cells[n]) if cells else [] for n, name in enumerate(names)}
 
 
 def _plainly(value: Any) -> Any:

@@ -17,7 +17,7 @@ def rows_and_facts(capture):
     decoder = Decoder()
     outcomes = [decoder.decode(record) for record in capture.records if record.at.topic == topic]
     rows = [outcome for outcome in outcomes if type(outcome).__name__ == "Decoded"]
-    return rows, [facts_of(outcome) for outcome in outcomes]
+    return rows, [facts_of([outcome]) for outcome in outcomes]
 
 
 @pytest.fixture(params=list(SOURCES))

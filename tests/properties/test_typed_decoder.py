@@ -63,8 +63,8 @@ def disagreements(decoder, records):
             "whole": rows.whole.get(n),
             "cells": shown(shape, rows.cells[n]) if rows.op[n] != "d" else None,
             "types": (dict(shape.declared), dict(shape.inferred), shape.described, shape.connector),
-            "names": list(shape.key), "unset": unset(shape, rows.cells[n]), "partial": n in rows.partial,
-            "apart": (None, None, frozenset(), False),
+            "names": list(shape.key), "partial": n in rows.partial,
+            "unset": unset(shape, rows.cells[n]), "apart": (None, None, frozenset(), False),
         }  # fmt: skip
         meant = {
             "op": str(change.op), "key": change.key, "major": major_of(change.seq)[4:],

@@ -1,0 +1,64 @@
+"""Rows of plain keys that pass by in batches have the versions that they have all at once."""
+
+import json
+
+import pytest
+
+from bench.core.records import TOPIC, partial, plain
+from strandline.connectors import CONNECTORS
+from strandline.law.decode import Decoder
+from strandline.law.landed import Landed
+from strandline.law.passing import NotPlainError, passing
+from strandline.law.plain import Fences
+from strandline.law.plain_keys import PlainKeys
+from strandline.law.table import columns_of
+from strandline.law.typed import Typed
+
+CONNECTOR = CONNECTORS["postgresql"]
+NO_FENCES = Fences((), (), frozenset(), ())
+
+
+def by_key(landed):
+    """The numbers of records by key and offset, as a sort hands them to the fold."""
+    order = range(len(landed))
+    return sorted(order, key=lambda n: (json.loads(landed.key[n])["id"], landed.offset[n]))
+
+
+def only(landed, numbers):
+    names = ("partition", "offset", "timestamp", "key", "value", "headers")
+    return Landed(TOPIC, *[[getattr(landed, name)[n] for n in numbers] for name in names])
+
+
+def passed(given, size):
+    """Each version as a dictionary, of records that come so many at a time."""
+    decoder = Decoder(CONNECTOR, given.rules)
+    keys = PlainKeys.of(TOPIC, decoder)
+    facts, _ = keys.add(keys.landed.extend(given.landed))
+    columns = columns_of(facts, frozenset())
+    order = by_key(given.landed)
+    batches = (only(given.landed, order[n : n + size]) for n in range(0, len(order), size))
+    found = []
+    for fields, business in passing(batches, Typed(decoder, TOPIC), columns, NO_FENCES, CONNECTOR):
+        names = [*fields, *(f"row.{name}" for name in business)]
+        found += [
+            dict(zip(names, of, strict=True))
+            for of in zip(*fields.values(), *business.values(), strict=True)
+        ]
+    return found
+
+
+@pytest.mark.parametrize("make", [plain, partial])
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_batches_of_any_size_give_the_versions_of_one(make, size):
+    given = make(600)
+    whole = passed(given, len(given))
+    assert len(whole) == given.versions
+    assert passed(given, size) == whole
+
+
+def test_a_record_that_comes_twice_cannot_pass_by():
+    given = plain(50)
+    twice = given.landed
+    twice.value[1], twice.key[1] = twice.value[0], twice.key[0]
+    with pytest.raises(NotPlainError):
+        passed(given, 10)
