@@ -121,6 +121,7 @@ def columns(table: pa.Table | pa.RecordBatch) -> Landed:
         table["key"].to_pylist(),
         table["value"].to_pylist(),
         _headers(table["headers"]),
+        table["topic_id"].to_pylist(),
     )
 
 

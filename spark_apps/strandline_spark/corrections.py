@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from strandline.changes.change import ABSENT, Op
+from strandline.changes.change import Op
 from strandline.changes.position import Phase
 from strandline.changes.version import TimeQuality
 from strandline.runs.reconciliation import TOPIC
@@ -59,7 +59,7 @@ def corrections(differences: DataFrame, run: TableRun, as_of: str) -> DataFrame:
     rest = [name for name in stored.names if name not in (*changes.META, *sent)]
     meta = {
         "_key": F.col("_key"),
-        "_op": F.when(F.col("absent"), ABSENT).otherwise(Op.READ.value),
+        "_op": F.when(F.col("absent"), Op.ABSENT.value).otherwise(Op.READ.value),
         "_seq": _behind(F.coalesce("_seq_seen", "_newest")),
         "_position": F.lit(f"reconciliation of run {run.run}"),
         "_link": F.lit(""),

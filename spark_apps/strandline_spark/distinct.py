@@ -7,7 +7,7 @@ all newer than anything that was applied for the key.
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from strandline.changes.change import ABSENT, ENDS, Op
+from strandline.changes.change import ENDS, Op
 from strandline.changes.position import Phase, fence_seq
 from strandline_spark.checkpoint import kept
 from strandline_spark.windows import of_key
@@ -17,7 +17,7 @@ _TIE_DIGITS, _PLACE_DIGITS = 16, 15
 EARLIEST = ("_offset", "_partition", "_topic_id")
 REFUSED = "refused"
 # The operations after which no row stands.
-END_OPS = (*(op.value for op in ENDS), ABSENT)
+END_OPS = tuple(op.value for op in ENDS)
 # Sent in the order of the log; reads tell of the past.
 STREAMED = (Op.CREATE.value, Op.UPDATE.value, Op.DELETE.value, Op.TRUNCATE.value)
 

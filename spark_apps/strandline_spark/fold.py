@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from strandline.changes.change import ABSENT, Op
+from strandline.changes.change import Op
 from strandline.changes.version import ClosedBy, TimeQuality
 from strandline_spark import values
 from strandline_spark.changes import quoted
@@ -218,7 +218,7 @@ def _meta() -> list[Column]:
     closed_by = (
         F.when(follower["ends"] & follower["moved_to"].isNotNull(), ClosedBy.KEY_MOVE.value)
         .when(follower["op"] == Op.TOMBSTONE.value, ClosedBy.TOMBSTONE.value)
-        .when(follower["op"] == ABSENT, ClosedBy.SNAPSHOT_ABSENT.value)
+        .when(follower["op"] == Op.ABSENT.value, ClosedBy.SNAPSHOT_ABSENT.value)
         .when(follower["ends"], ClosedBy.DELETE.value)
         .when(follower["op"] == Op.READ.value, ClosedBy.SNAPSHOT_CORRECTION.value)
         .otherwise(ClosedBy.UPDATE.value)

@@ -13,7 +13,11 @@ from strandline.changes.version import TimeQuality
 
 
 class Op(StrEnum):
-    """Operations of a change event (Debezium's `Envelope.Operation`), and the tombstone."""
+    """Operations of a change event (Debezium's `Envelope.Operation`), and two that it has not.
+
+    A tombstone has no envelope. What a reconciliation did not find is absent, and no connector
+    sends that.
+    """
 
     CREATE = "c"
     UPDATE = "u"
@@ -21,16 +25,15 @@ class Op(StrEnum):
     DELETE = "d"
     TRUNCATE = "t"
     TOMBSTONE = "tombstone"
+    ABSENT = "absent"
 
 
 # What the `op` of an event may say; a logical message's says that it is of no row.
-SENT = frozenset(Op) - {Op.TOMBSTONE}
+SENT = frozenset(Op) - {Op.TOMBSTONE, Op.ABSENT}
 MESSAGE = "m"
-# A row that a reconciliation did not find: no connector sends it.
-ABSENT = "absent"
 
 IMAGES = frozenset({Op.CREATE, Op.UPDATE, Op.READ})
-ENDS = frozenset({Op.DELETE, Op.TOMBSTONE})
+ENDS = frozenset({Op.DELETE, Op.TOMBSTONE, Op.ABSENT})
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,8 @@ def _coordinates(fields: dict[str, Any]) -> Coordinates:
     if not isinstance(topic, str) or not topic:
         raise TypeError(f"topic is {topic!r}, not the name of one")
     topic.encode()  # JSON may spell half of a character
-    return Coordinates(topic, *(_number(name, fields[name]) for name in ("partition", "offset")))
+    partition, offset = (_number(name, fields[name]) for name in ("partition", "offset"))
+    return Coordinates(topic, partition, offset)
 
 
 def _number(name: str, value: object) -> int:

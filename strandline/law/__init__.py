@@ -19,6 +19,7 @@ from strandline.changes.change import Quarantined
 from strandline.changes.record import Record
 from strandline.changes.rules import TableRules
 from strandline.connectors import Connector
+from strandline.law import document
 from strandline.law.announcements import Announcements, Rules
 from strandline.law.decode import Decoder
 from strandline.law.plain_keys import PlainKeys
@@ -83,6 +84,11 @@ class Stream:
         table.run(numbers, self.announced.history, self.announced.snapshots)
         self.found[topic] = table.history()
 
+    def carry(self) -> None:
+        """Hands what is known of each table to the next run, as another process would get it."""
+        for table in self.tables.values():
+            table.records.facts = document.read(document.written(table.records.facts))
+
     def table(self, topic: str) -> Table:
         """The table that a topic feeds."""
         if topic not in self.tables:
@@ -98,7 +104,7 @@ class Stream:
         refused = (q for table in self.tables.values() for q in table.records.refused.values())
         return Histories(
             tables=[history for history in found if history.counts.changes or history.error],
-            quarantined=sorted(refused, key=lambda q: (q.at.topic, q.at.partition, q.at.offset)),
+            quarantined=sorted(refused, key=lambda q: (q.at.topic, q.at.log, q.at.offset)),
             counts=total(history.counts for history in found),
         )
 
@@ -126,6 +132,7 @@ def in_runs(
     """The histories of records that arrive in several runs, each of which goes on from the last."""
     stream = Stream(connector, rules, recorded_at, typed)
     for records in runs:
+        stream.carry()
         stream.run(records)
     return stream.histories()
 

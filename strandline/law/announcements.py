@@ -60,7 +60,7 @@ class Announcements:
         if not self.changes or self.connector is None:
             return SchemaHistory()
         # The lineages of the log are the source's: each of its topics knows them.
-        first = min(self.changes, key=lambda at: (at.topic, at.partition, at.offset))
+        first = min(self.changes, key=lambda at: (at.topic, at.log, at.offset))
         epoch = self.rules(first.topic).epoch
         return schema_history.history(self.changes.values(), self.connector, epoch)
 

@@ -42,13 +42,13 @@ def distinct(
     """
     # Where positions are not shared no change has an equal one, and ordinals say nothing new.
     rows = _Rows(occurrences(changes, facts, shifts=shifts) if shares else {}, facts.reads)
-    partitions: dict[tuple[int, str], list[Change | Quarantined]] = defaultdict(list)
+    logs: dict[tuple[tuple[str, int], str], list[Change | Quarantined]] = defaultdict(list)
     records: list[Change | Quarantined] = [*changes, *refused]
-    for record in sorted(records, key=lambda r: (r.at.partition, r.at.offset)):
+    for record in sorted(records, key=lambda r: r.at.order):
         if record.key is not None:
-            partitions[record.at.partition, record.key].append(record)
+            logs[record.at.log, record.key].append(record)
     placed = {change.key for change in changes if is_placed(major_of(change.seq))}
-    for (_, key), own in partitions.items():
+    for (_, key), own in logs.items():
         rows.read(own, placed=key in placed)
     kept = rows.kept()
     return Distinct(tuple(kept), rows.count - len(kept), rows.absorbed)
@@ -57,7 +57,7 @@ def distinct(
 def first_fences(fences: Iterable[Fence]) -> tuple[Fence, ...]:
     """Of the deliveries of one truncate the earliest by Kafka's time, whichever its partition."""
     first: dict[tuple[str, str | None], Fence] = {}
-    for fence in sorted(fences, key=lambda f: (f.stored, f.at.offset, f.at.partition)):
+    for fence in sorted(fences, key=lambda f: (f.stored, f.at.order)):
         first.setdefault((fence.seq, fence.scope), fence)
     return tuple(first.values())
 
@@ -159,9 +159,9 @@ class _Rows:
         return any(getattr(each, side) for each in every if _order(each) < _order(delivery))
 
 
-def _order(delivery: _Delivery) -> tuple[int, int, int]:
+def _order(delivery: _Delivery) -> tuple[int, tuple[int, int, str]]:
     """Of deliveries: offsets of two partitions do not compare, and clocks may run back."""
-    return (delivery.stored, delivery.change.at.offset, delivery.change.at.partition)
+    return (delivery.stored, delivery.change.at.order)
 
 
 class _Places:

@@ -59,7 +59,7 @@ class Event:
 
     def identity(self, record: Record) -> tuple[object, ...]:
         """Without a position in it that is a change's own a record is no repetition of another."""
-        place = (record.at.partition, record.at.offset)
+        place = (*record.at.log, record.at.offset)
         if self.connector is None:
             return place
         if not self.positioned:

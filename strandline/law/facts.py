@@ -15,7 +15,7 @@ from functools import reduce
 from typing import Any, TypeVar
 
 from strandline.cells.types import ColumnType
-from strandline.changes.change import Change, Control, Fence
+from strandline.changes.change import Fence
 from strandline.changes.position import major_of
 from strandline.changes.record import Coordinates
 from strandline.changes.rekeyed import Identity
@@ -30,7 +30,7 @@ Place = tuple[int, int, int]
 # The types that a column has had, each with the place where it was said first.
 Types = Mapping[str, Mapping[ColumnType, Place]]
 # What may be half of a move that no header announces: op, key, and what tells it from others.
-Half = tuple[str, str, tuple[object, ...]]
+Half = tuple[str, str, tuple[str | int | None, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,13 @@ class Facts:
     of, `connectors` who sent them by where they were met first. `fences` are all deliveries of
     truncates, `reads` the places of whole snapshots with the earliest time at which a read of it
     was emitted (milliseconds), `open` the transactions that may have been open at one. `control`
-    and `refused` are the records without a row, and those in quarantine that name no key.
+    are the records without a row.
 
     Of the survey: `latest` is the last place at which rows were changed under each form of key;
     `halves` are deletes and creates by the place that the two halves of a move share; `first` is
-    the first read of each complete snapshot and table; `shared` are the positions that several
-    changes have, `rewound` the deliveries that came again behind a rewind of their partition.
+    the fence before the first read of each complete snapshot and table; `shared` are the positions
+    that several changes have, `rewound` the deliveries that came again behind a rewind of their
+    partition.
     """
 
     declared: Types = field(default_factory=dict)
@@ -58,10 +59,10 @@ class Facts:
     fences: Mapping[Coordinates, Fence] = field(default_factory=dict)
     reads: Mapping[str, int] = field(default_factory=dict)
     open: frozenset[str] = frozenset()
-    control: Mapping[Coordinates, Control] = field(default_factory=dict)
+    control: frozenset[Coordinates] = frozenset()
     latest: Mapping[Identity, str] = field(default_factory=dict)
     halves: Mapping[str, frozenset[Half]] = field(default_factory=dict)
-    first: Mapping[tuple[Snapshot, str], Change] = field(default_factory=dict)
+    first: Mapping[tuple[Snapshot, str], Fence] = field(default_factory=dict)
     shared: frozenset[str] = frozenset()
     rewound: frozenset[Coordinates] = frozenset()
 
@@ -111,13 +112,13 @@ def _same(one: V, other: V) -> V:
     return one
 
 
-def _earlier(one: Change, other: Change) -> Change:
-    return min(one, other, key=read_order)
+def _earlier(one: Fence, other: Fence) -> Fence:
+    return min(one, other, key=place_of)
 
 
-def read_order(read: Change) -> tuple[str, int, int]:
-    """Which of two reads of a snapshot is its first."""
-    return (major_of(read.seq), read.at.offset, read.at.partition)
+def place_of(sweep: Fence) -> tuple[str, tuple[int, int, str]]:
+    """Which of two reads of a snapshot is its first, by the fences before them."""
+    return major_of(sweep.seq), sweep.at.order
 
 
 def _united(one: frozenset[K], other: frozenset[K]) -> frozenset[K]:
@@ -133,7 +134,7 @@ _MERGED: Mapping[str, Callable[[Any, Any], Any]] = {
     "fences": lambda one, other: _joined(one, other, _same),
     "reads": lambda one, other: _joined(one, other, min),
     "open": _united,
-    "control": lambda one, other: _joined(one, other, _same),
+    "control": _united,
     "latest": lambda one, other: _joined(one, other, max),
     "halves": lambda one, other: _joined(one, other, _united),
     "first": lambda one, other: _joined(one, other, _earlier),

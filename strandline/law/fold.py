@@ -166,6 +166,8 @@ def _closed_by(following: Change | Fence | None) -> ClosedBy | None:
             return ClosedBy.SNAPSHOT_ABSENT
         case Fence():
             return ClosedBy.TRUNCATE
+        case Change(op=Op.ABSENT):
+            return ClosedBy.SNAPSHOT_ABSENT
         case Change(op=Op.DELETE, moved_to=None):
             return ClosedBy.DELETE
         case Change(op=Op.TOMBSTONE, moved_to=None):

@@ -14,6 +14,7 @@ class Landed:
     """The records of a topic in the order in which they were taken up; a number names each.
 
     `timestamp` is milliseconds since the epoch; `key` and `value` are None where Kafka has none.
+    `topic_id` is that of `Coordinates`.
     """
 
     topic: str
@@ -23,7 +24,8 @@ class Landed:
     key: list[bytes | None] = field(default_factory=list)
     value: list[bytes | None] = field(default_factory=list)
     headers: list[Headers] = field(default_factory=list)
-    seen: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    topic_id: list[str] = field(default_factory=list)
+    seen: dict[tuple[str, int], set[int]] = field(default_factory=lambda: defaultdict(set))
 
     def __len__(self) -> int:
         return len(self.offset)
@@ -33,9 +35,10 @@ class Landed:
         start = len(self)
         for record in sorted(records, key=_place):
             at = record.at
-            if at.offset in self.seen[at.partition]:
+            if at.offset in self.seen[at.log]:
                 continue
-            self.seen[at.partition].add(at.offset)
+            self.seen[at.log].add(at.offset)
+            self.topic_id.append(at.topic_id)
             self.partition.append(at.partition)
             self.offset.append(at.offset)
             self.timestamp.append(record.timestamp)
@@ -47,17 +50,20 @@ class Landed:
     def extend(self, other: "Landed") -> range:
         """Takes up columns that are in order and of which nothing is here yet; their numbers."""
         start = len(self)
-        for name in ("partition", "offset", "timestamp", "key", "value", "headers"):
+        for name in ("partition", "offset", "timestamp", "key", "value", "headers", "topic_id"):
             getattr(self, name).extend(getattr(other, name))
-        for partition in set(other.partition):
-            own = zip(other.partition, other.offset, strict=True)
-            self.seen[partition].update(offset for at, offset in own if at == partition)
+        logs = list(zip(other.topic_id, other.partition, strict=True))
+        for log in set(logs):
+            own = zip(logs, other.offset, strict=True)
+            self.seen[log].update(offset for of, offset in own if of == log)
         return range(start, len(self))
 
     def record(self, number: int) -> Record:
         """One record as a whole."""
         return Record(
-            Coordinates(self.topic, self.partition[number], self.offset[number]),
+            Coordinates(
+                self.topic, self.partition[number], self.offset[number], self.topic_id[number]
+            ),
             self.timestamp[number],
             self.key[number],
             self.value[number],
@@ -65,5 +71,5 @@ class Landed:
         )
 
 
-def _place(record: Record) -> tuple[int, int]:
-    return record.at.partition, record.at.offset
+def _place(record: Record) -> tuple[tuple[str, int], int]:
+    return record.at.log, record.at.offset

@@ -16,9 +16,9 @@ def regress(changes: Iterable[Change], *, reads_newest: bool) -> Doubt | None:
     Asked of reads of a snapshot only where nothing newer can have been sent before them (else they
     tell of the past), and not of changes in flight at a connector's start.
     """
-    newest: dict[tuple[str, int], str] = {}
-    for change in sorted(changes, key=lambda c: (c.at.offset, c.at.partition)):
-        place, major = (change.key, change.at.partition), major_of(change.seq)
+    newest: dict[tuple[str, tuple[str, int]], str] = {}
+    for change in sorted(changes, key=lambda c: c.at.order):
+        place, major = (change.key, change.at.log), major_of(change.seq)
         if change.op is Op.READ:
             back = reads_newest and change.outdated
         elif change.in_flight or change.op is Op.TOMBSTONE:

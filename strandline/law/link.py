@@ -152,8 +152,7 @@ class _Stays:
         if not self.habits.shares_fences or fence.sweep:
             return fence
         beside = any(
-            change.at.partition == fence.at.partition
-            and major_of(change.seq) == major_of(fence.seq)
+            change.at.log == fence.at.log and major_of(change.seq) == major_of(fence.seq)
             for change in changes
         )
         return replace(fence, seq=directly_after(fence.seq, fence.at)) if beside else fence

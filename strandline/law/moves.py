@@ -21,9 +21,15 @@ def halves(changes: Iterable[Change]) -> Mapping[str, frozenset[Half]]:
     for change in changes:
         link = "" if change.position is None else change.position.link
         if change.op in {Op.DELETE, Op.CREATE} and link:  # flattened rows have no place
-            half = (str(change.op), change.key, change.identity)
-            found.setdefault(link, set()).add(half)
+            found.setdefault(link, set()).add((str(change.op), change.key, _parts(change)))
     return {link: frozenset(own) for link, own in found.items()}
+
+
+def _parts(change: Change) -> tuple[str | int | None, ...]:
+    """The identity in what a document can hold."""
+    return tuple(
+        each if each is None or type(each) is int else str(each) for each in change.identity
+    )
 
 
 def inferred(halves: Mapping[str, frozenset[Half]]) -> Moves:

@@ -59,7 +59,7 @@ def _taken_up(landed: Landed, typed: Typed, rows: Rows) -> range:
     for n in left:
         if landed.value[n] is not None:
             raise NotPlainError(f"record {landed.partition[n]}:{landed.offset[n]} cannot pass by")
-    return rows.extend(read, range(len(landed)), landed.partition, landed.offset)
+    return rows.extend(read, landed, range(len(landed)))
 
 
 def _alone(of: Standing) -> Standing:

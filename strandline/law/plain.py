@@ -39,16 +39,18 @@ Made = tuple[int, tuple[object, ...], int, int | None, str, str | None, str | No
 class Standing:
     """What a run leaves of a key for the next one to go on from.
 
-    `rows` is how many of its rows it is made of. `major`, `own`, `offset` and `partition` are those
-    of its last record, `scope` the table of its last row, `taken_over` the transaction that last
-    put a row where one may still have been, `image` the position of the last image. `open` is the
-    version that stands, None where none does; `floor` the latest time that the key has shown.
+    `rows` is how many of its rows it is made of. `major`, `own`, `offset`, `topic_id` and
+    `partition` are those of its last record, `scope` the table of its last row, `taken_over` the
+    transaction that last put a row where one may still have been, `image` the position of the last
+    image. `open` is the version that stands, None where none does; `floor` the latest time that the
+    key has shown.
     """
 
     rows: int
     major: str
     own: str
     offset: int
+    topic_id: str
     partition: int
     scope: str | None
     taken_over: str | None
@@ -119,21 +121,25 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
     """The key after these rows; None where it is not plain."""
     ops, majors, owns, scope_of = rows.op, rows.major, rows.own, rows.scope
     partitions, offsets, times, partial = rows.partition, rows.offset, rows.best, rows.partial
+    topic_ids = rows.topic_id
     takes_over = connector.shifts
     made: list[Made]
     if before is None:
         first = numbers[0]
         last_major = last_own = ""
         last_offset, partition, scope = -1, partitions[first], scope_of[first]
+        topic_id = topic_ids[first]
         taken_over, image, floor, live, made = None, "", None, None, []
     else:
         last_major, last_own, last_offset = before.major, before.own, before.offset
         partition, scope, taken_over = before.partition, before.scope, before.taken_over
+        topic_id = before.topic_id
         image, floor, live, made = before.image, before.floor, before.open, list(before.versions)
     for n in numbers:
         major, own = majors[n], owns[n]
         if (
             partitions[n] != partition
+            or topic_ids[n] != topic_id
             or offsets[n] <= last_offset
             or major <= last_major
             or own <= last_own
@@ -197,6 +203,7 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
         last_major,
         last_own,
         last_offset,
+        topic_id,
         partition,
         scope,
         taken_over,

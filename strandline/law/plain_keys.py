@@ -58,7 +58,7 @@ class PlainKeys:
         read, rejected = self.typed.read(
             landed.key[part], landed.value[part], landed.timestamp[part], landed.headers[part]
         )
-        new = self.rows.extend(read, numbers, landed.partition[part], landed.offset[part])
+        new = self.rows.extend(read, landed, numbers)
         if new:
             last = self.typed.shapes[self.rows.shape[-1]]
             self.rows.reads_last = last.connector.reads_last
@@ -86,6 +86,7 @@ class PlainKeys:
         return (
             landed.value[number] is None
             and landed.partition[number] == landed.partition[number - 1]
+            and landed.topic_id[number] == landed.topic_id[number - 1]
             and landed.key[number] == landed.key[number - 1]
             and self.typed.is_plain_key(landed.key[number])
             and not any(name.startswith(_MOVED) for name, _ in landed.headers[number])

@@ -23,6 +23,7 @@ class Records:
 
     `decoder` knows what is known of nameless records; `rows` are the changes, `refused` the records
     in quarantine, by where they lie; `nameless` the records that say nothing of their table.
+    `corrections` are rows too, for which no record was landed.
     """
 
     decoder: Decoder
@@ -31,6 +32,7 @@ class Records:
     rows: dict[Coordinates, Decoded] = field(default_factory=dict)
     refused: dict[Coordinates, Quarantined] = field(default_factory=dict)
     nameless: dict[Coordinates, Record] = field(default_factory=dict)
+    corrections: dict[Coordinates, Decoded] = field(default_factory=dict)
 
     def add(self, records: Iterable[Record]) -> set[str]:
         """Takes up records that were not here before; the keys that they touch."""
@@ -38,12 +40,20 @@ class Records:
         self.landed.update(new)
         return self._decoded(new.values())
 
+    def correct(self, changes: Iterable[Change]) -> set[str]:
+        """Takes up changes that no record has told; the keys that they touch."""
+        new = {change.at: Decoded(change, {}) for change in changes}
+        self.corrections.update(new)
+        self.rows.update(new)
+        return {row.change.key for row in new.values()}
+
     def anew(self, decoder: Decoder) -> set[str]:
         """Reads all records once more, in the light of another schema history."""
         touched = set(self.named())
         self.decoder, self.facts = decoder, NONE
         for known in (self.rows, self.refused, self.nameless):
             known.clear()
+        self.rows.update(self.corrections)
         return touched | self._decoded(self.landed.values())
 
     def named(self) -> Iterable[str]:
@@ -109,7 +119,7 @@ def facts_of(outcomes: Iterable[Outcome]) -> Facts:
     """What records say by themselves."""
     changes: list[Change] = []
     fences: dict[Coordinates, Fence] = {}
-    control: dict[Coordinates, Control] = {}
+    control: set[Coordinates] = set()
     schemas = _Schemas()
     for outcome in outcomes:
         match outcome:
@@ -120,12 +130,12 @@ def facts_of(outcomes: Iterable[Outcome]) -> Facts:
             case Fence():
                 fences[outcome.at] = outcome
             case Control():
-                control[outcome.at] = outcome
+                control.add(outcome.at)
     streamed: list[Change | Fence] = [*changes, *fences.values()]
     open_ = {each.tx_id for each in streamed if each.in_flight and each.tx_id}
     return schemas.facts + Facts(
         fences=fences,
-        control=control,
+        control=frozenset(control),
         scopes=frozenset(scope.table(c.scope) for c in changes if c.scope is not None),
         reads=in_flight.reads(changes),
         open=frozenset(open_),

@@ -44,7 +44,7 @@ def occurrences(changes: Collection[Change], facts: Facts, *, shifts: bool) -> N
     }
     found: dict[Coordinates, int] = {}
     times: Counter[object] = Counter()
-    for change in sorted(changes, key=lambda c: (c.at.offset, c.at.partition)):
+    for change in sorted(changes, key=lambda c: c.at.order):
         identity = _identity(change)
         if change.at in genuine:
             times[identity] += 1
@@ -104,10 +104,10 @@ def _is_placed(change: Change) -> bool:
     return change.op is not Op.TOMBSTONE and bool(_link(change))
 
 
-def _by_partition(changes: Iterable[Change]) -> Mapping[int, list[Change]]:
-    partitions: dict[int, list[Change]] = defaultdict(list)
+def _by_partition(changes: Iterable[Change]) -> Mapping[tuple[str, int], list[Change]]:
+    partitions: dict[tuple[str, int], list[Change]] = defaultdict(list)
     for change in sorted(changes, key=lambda c: c.at.offset):
-        partitions[change.at.partition].append(change)
+        partitions[change.at.log].append(change)
     return partitions
 
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from strandline.cells import widening
 from strandline.cells.spelling import comparable_json
 from strandline.cells.types import ColumnType, Kind
+from strandline.law.landed import Landed
 from strandline.law.typed import UNSENT, Columns, Shape
 
 _FLOATS = frozenset({Kind.FLOAT, Kind.DOUBLE})
 
 _LISTS = (
-    "record", "partition", "offset", "op", "key", "major", "own", "position", "best", "quality",
-    "tx_id", "scope", "sent", "shape", "cells",
+    "record", "topic_id", "partition", "offset", "op", "key", "major", "own", "position", "best",
+    "quality", "tx_id", "scope", "sent", "shape", "cells",
 )  # fmt: skip
 
 Cells = tuple[object, ...]
@@ -35,6 +36,7 @@ class Rows:
     """
 
     record: list[int] = field(default_factory=list)
+    topic_id: list[str] = field(default_factory=list)
     partition: list[int] = field(default_factory=list)
     offset: list[int] = field(default_factory=list)
     op: list[str] = field(default_factory=list)
@@ -55,15 +57,14 @@ class Rows:
     strange: frozenset[int] = frozenset()
     reads_last: bool = False
 
-    def extend(
-        self, read: Columns, record: Sequence[int], partition: Sequence[int], offset: Sequence[int]
-    ) -> range:
-        """Takes up what was read of records with these numbers; the numbers of the new rows."""
+    def extend(self, read: Columns, landed: Landed, numbers: range) -> range:
+        """Takes up what was read of landed records; the numbers of the new rows."""
         start = len(self.record)
-        index = read.index
-        self.record.extend([record[i] for i in index])
-        self.partition.extend([partition[i] for i in index])
-        self.offset.extend([offset[i] for i in index])
+        records = [numbers[i] for i in read.index]
+        self.record.extend(records)
+        for name in ("topic_id", "partition", "offset"):
+            own = getattr(landed, name)
+            getattr(self, name).extend([own[n] for n in records])
         self.op.extend(read.op)
         self.key.extend(read.key)
         self.major.extend(read.major)

@@ -25,7 +25,7 @@ def mixed(changes: Iterable[Change], lives: Mapping[str, Sequence[Life]]) -> Dou
 
 def _of_keys(changes: Iterable[Change]) -> Iterator[_Met]:
     first: dict[tuple[str, str], str] = {}
-    for change in sorted(changes, key=lambda c: (c.at.offset, c.at.partition)):
+    for change in sorted(changes, key=lambda c: c.at.order):
         own = change.scope
         if own is not None and scope.has_server(own):
             before = first.setdefault((change.key, scope.epoch(own)), own)

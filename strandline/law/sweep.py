@@ -10,17 +10,17 @@ from strandline.changes import scope
 from strandline.changes.change import Change, Fence
 from strandline.changes.position import before_phase, major_of
 from strandline.formats.notification import Snapshot
-from strandline.law.facts import read_order
+from strandline.law.facts import place_of
 
-First = Mapping[tuple[Snapshot, str], Change]
+First = Mapping[tuple[Snapshot, str], Fence]
 
 
 def first_reads(reads: Iterable[Change], snapshots: Sequence[Snapshot]) -> First:
-    """The first read of each complete snapshot, for each physical table that it read.
+    """The fence before the first read of each complete snapshot and each table that it read.
 
     `reads` are all deliveries: one that repeats a read of a snapshot before counts for its own.
     """
-    found: dict[tuple[Snapshot, str], Change] = {}
+    found: dict[tuple[Snapshot, str], Fence] = {}
     if not snapshots:
         return found
     for read in reads:
@@ -28,24 +28,22 @@ def first_reads(reads: Iterable[Change], snapshots: Sequence[Snapshot]) -> First
             continue
         for snapshot in snapshots:
             if is_of(snapshot, read.connector_name, read.emitted, read.scope):
-                of = (snapshot, table(read.scope))
-                found[of] = min(read, found.get(of, read), key=read_order)
+                of, fence = (snapshot, table(read.scope)), _before(read)
+                found[of] = min(fence, found.get(of, fence), key=place_of)
     return found
 
 
 def sweeps(first: First, snapshots: Sequence[Snapshot]) -> Iterator[Fence]:
     """One fence for each of these complete snapshots and each table of which it read rows."""
     for snapshot in snapshots:
-        for (of, _), read in sorted(first.items(), key=lambda each: each[0][1]):
+        for (of, _), fence in sorted(first.items(), key=lambda each: each[0][1]):
             if of == snapshot:
-                yield Fence(
-                    read.at,
-                    before_phase(read.seq),
-                    read.time,
-                    read.scope,
-                    sweep=True,
-                    stored=read.stored,
-                )
+                yield fence
+
+
+def _before(read: Change) -> Fence:
+    place = before_phase(read.seq)
+    return Fence(read.at, place, read.time, read.scope, sweep=True, stored=read.stored)
 
 
 def table(of: str | None) -> str:

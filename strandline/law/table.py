@@ -97,6 +97,10 @@ class Table:
         self.records.facts += facts
         self.waiting |= self.records.add(others)
 
+    def correct(self, changes: Iterable[Change]) -> None:
+        """Takes up what a reconciliation makes of a snapshot (`strandline.law.corrections`)."""
+        self.waiting |= self.records.correct(changes)
+
     def _read_anew(self, history: SchemaHistory) -> None:
         """Reads all records once more, in the light of another schema history."""
         known = self.records.decoder.history

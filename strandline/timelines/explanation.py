@@ -222,19 +222,19 @@ class _Telling:
         What has no position of its own comes after the record before it in its partition.
         """
         told = self._told()
-        previous: dict[int, Change | Passed] = {}
-        seqs: dict[int, str] = {}
-        for at, delivery in sorted(self._deliveries(), key=lambda each: _order(each[0])):
-            before = previous.get(at.partition)
+        previous: dict[tuple[str, int], Change | Passed] = {}
+        seqs: dict[tuple[str, int], str] = {}
+        for at, delivery in sorted(self._deliveries(), key=lambda each: each[0].order):
+            before = previous.get(at.log)
             own = self.kept.get(at, delivery).seq if isinstance(delivery, Change) else ""
-            seqs[at.partition] = own or seqs.get(at.partition, "")
-            place = (seqs[at.partition], _OWN if own else at.offset)
+            seqs[at.log] = own or seqs.get(at.log, "")
+            place = (seqs[at.log], _OWN if own else at.offset)
             if isinstance(delivery, Passed):
                 yield place, delivery
             elif at not in told:
                 yield place, self._passed(delivery, before)
             if isinstance(delivery, Change) or delivery.reason is Reason.QUARANTINED:
-                previous[at.partition] = delivery
+                previous[at.log] = delivery
 
     def _deliveries(self) -> Iterator[tuple[Coordinates, Change | Passed]]:
         yield from ((change.at, change) for change in self.changes)
@@ -264,8 +264,10 @@ class _Telling:
         record = _reference(change)
         if change.op is not Op.TOMBSTONE:
             firsts = [at for at, kept in self.kept.items() if kept.identity == change.identity]
-            earlier = [at for at in firsts if _order(at) < _order(change.at)]
-            return Passed(record, Reason.REDELIVERY, max(earlier or firsts, key=_order))
+            earlier = [at for at in firsts if at.order < change.at.order]
+            return Passed(
+                record, Reason.REDELIVERY, max(earlier or firsts, key=lambda at: at.order)
+            )
         if isinstance(previous, Passed):
             return Passed(record, Reason.WAITING, previous.record.at)
         if previous is not None and previous.op in ENDS:
@@ -324,7 +326,7 @@ class _Telling:
 
 
 def _is_before(change: Change, read: Change) -> bool:
-    same = change.at.partition == read.at.partition
+    same = change.at.log == read.at.log
     return same and change.at.offset < read.at.offset
 
 
@@ -373,11 +375,6 @@ def _rank(step: Step) -> int:
     if isinstance(step, Passed):
         return 1 if step.record.op == Op.TRUNCATE else 3
     return 0 if isinstance(step, Closed) else 2
-
-
-def _order(at: Coordinates) -> tuple[int, int]:
-    """By offset: the order of deliveries in one partition, and nearly that of arrival in all."""
-    return (at.offset, at.partition)
 
 
 def _reference(of: Change | Fence) -> Reference:

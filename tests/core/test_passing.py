@@ -25,7 +25,7 @@ def by_key(landed):
 
 
 def only(landed, numbers):
-    names = ("partition", "offset", "timestamp", "key", "value", "headers")
+    names = ("partition", "offset", "timestamp", "key", "value", "headers", "topic_id")
     return Landed(TOPIC, *[[getattr(landed, name)[n] for n in numbers] for name in names])
 
 

@@ -3,7 +3,9 @@
 import pytest
 from workloads import SOURCES, Choices, captured
 
+from strandline.errors import Terminal
 from strandline.law.decode import Decoder
+from strandline.law.document import read, written
 from strandline.law.facts import NONE, merged
 from strandline.law.records import facts_of
 from strandline.law.table import columns_of, survey
@@ -59,3 +61,16 @@ def test_a_survey_of_all_rows_is_known_already_by_one_who_surveyed_them(source):
         surveyed = survey(merged(facts), rows, ())
         assert survey(surveyed, rows[::-1], ()) == surveyed, seed
         assert columns_of(surveyed, frozenset()) == columns_of(merged(facts), frozenset()), seed
+
+
+def test_facts_are_the_same_after_they_were_written_down(source):
+    for seed, _, rows, facts in told(source):
+        surveyed = survey(merged(facts), rows, ())
+        assert read(written(surveyed)) == surveyed, seed
+
+
+def test_facts_that_another_version_wrote_are_refused_with_the_remedy():
+    with pytest.raises(Terminal, match="replay the table"):
+        read(b"\x91\x00")
+    with pytest.raises(Terminal, match="replay the table"):
+        read(b"not facts")

@@ -5,6 +5,7 @@ which is the first.
 """
 
 import os
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -33,6 +34,19 @@ def arrivals(source):
         yield seed, [records[one:end] for one, end in pairwise([0, *places, len(records)])]
 
 
+def landed_again(records, choices):
+    """Some records once more, as a backfill lands them: at their offsets, under another id.
+
+    A tombstone alone says nothing of the delete before it, so that no partition begins with one.
+    """
+    first = choices.below(len(records))
+    begun = set()
+    for record in records[first : first + 1 + choices.below(len(records))]:
+        if record.value is not None or (record.at.topic, record.at.log) in begun:
+            begun.add((record.at.topic, record.at.log))
+            yield replace(record, at=replace(record.at, topic_id="again"))
+
+
 def told(found):
     return found.counts, found.quarantined, {table.topic: table for table in found.tables}
 
@@ -53,3 +67,17 @@ def test_the_runs_of_a_table_that_is_not_plain_give_what_one_run_gives(source):
     for seed, runs in arrivals(source):
         records = [record for run in runs for record in run]
         assert told(in_runs(runs, typed=False)) == told(interpret(records, typed=False)), seed
+
+
+def test_what_a_backfill_lands_once_more_adds_nothing_to_a_history(source):
+    for seed, runs in arrivals(source):
+        records = [record for run in runs for record in run]
+        again = list(landed_again(records, Choices.seeded(seed)))
+        once, twice = interpret(records), in_runs([*runs, again])
+        assert twice.tables == [
+            replace(table, counts=other.counts)
+            for table, other in zip(once.tables, twice.tables, strict=True)
+        ], seed
+        assert twice.counts.changes == once.counts.changes, seed
+        assert twice.counts.landed == once.counts.landed + len(again), seed
+        assert told(twice) == told(in_runs([*runs, again], typed=False)), seed
