@@ -1,0 +1,71 @@
+"""Groups may be dealt to tasks in every way that keeps each together: a task needs only the facts.
+
+`STRANDLINE_FUZZ_EXAMPLES` sets how many workloads of each source are tried, `STRANDLINE_FUZZ_SEED`
+which is the first.
+"""
+
+import os
+from collections import defaultdict
+from dataclasses import replace
+
+import pytest
+from workloads import SOURCES, Choices, captured
+
+from strandline.law import Stream, document
+from strandline.law.group import derive
+from strandline.law.table import edges, joined
+
+_EXAMPLES = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "20"))
+_SEED = int(os.environ.get("STRANDLINE_FUZZ_SEED", "0"))
+
+
+@pytest.fixture(params=list(SOURCES))
+def source(request):
+    return request.param
+
+
+def tables(source):
+    """The tables of workloads after one run that the general decoder has read."""
+    for seed in range(_SEED, _SEED + _EXAMPLES):
+        choices = Choices.seeded(seed)
+        stream = Stream(typed=False)
+        stream.run(captured(choices, source).records)
+        for topic, table in stream.tables.items():
+            if stream.found[topic].error is None and table.context is not None:
+                yield seed, choices, table, stream.found[topic]
+
+
+def dealt(choices, table):
+    """The keys of each task: groups are dealt one by one, in any order."""
+    rows = table.records.rows.values()
+    keys = {row.change.key for row in rows}
+    keys |= {each.key for each in table.records.refused.values() if each.key is not None}
+    tasks = defaultdict(set)
+    count = choices.between(1, 4)
+    for group in joined(keys, edges(rows, table.context.moves)):
+        tasks[choices.below(count)].update(group)
+    return tasks.values()
+
+
+def counted(derived):
+    return (
+        sum(len(each.found.changes) for each in derived),
+        sum(each.found.duplicates for each in derived),
+        sum(each.found.absorbed for each in derived),
+        sum(each.orphans for each in derived),
+    )
+
+
+def test_tasks_that_are_dealt_groups_make_the_history_of_one(source):
+    for seed, choices, table, found in tables(source):
+        facts = document.read(document.written(table.context.facts))
+        context = replace(table.context, facts=facts)
+        done = []
+        for keys in dealt(choices, table):
+            rows = [row for row in table.records.rows.values() if row.change.key in keys]
+            refused = [each for each in table.records.refused.values() if each.key in keys]
+            done.append(derive(rows, refused, context))
+        versions = [v for each in done for own in each.versions.values() for v in own]
+        assert sorted(versions, key=lambda v: (v.key, v.seq_from)) == list(found.versions), seed
+        whole = {id(each): each for each in table.groups.values()}.values()
+        assert counted(done) == counted(whole), seed
