@@ -15,11 +15,11 @@ from strandline.changes.change import Quarantined
 from strandline.changes.record import Record
 from strandline.connectors import CONNECTORS
 from strandline.law import Stream
-from strandline.law.decode import Decoder, Outcome
+from strandline.law.decode.general import Decoder, Outcome
 from strandline.law.facts import Facts
-from strandline.law.passing import passing
-from strandline.law.plain import Fences
-from strandline.law.plain_keys import PlainKeys
+from strandline.law.plain.fold import Fences
+from strandline.law.plain.keys import PlainKeys
+from strandline.law.plain.passing import passing
 from strandline.law.table import columns_of
 from strandline.law.versions import Versions
 

@@ -21,7 +21,7 @@ from strandline.connectors import CONNECTORS
 from strandline.errors import StrandlineError
 from strandline.formats import notification
 from strandline.formats.notification import Snapshot
-from strandline.law.decode import Decoder
+from strandline.law.decode.general import Decoder
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Work
 from strandline.runs.segment import Gap, Landed, Watermarks

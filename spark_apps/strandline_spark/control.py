@@ -16,7 +16,7 @@ from strandline.connectors import Connector
 from strandline.formats import notification, schema_history
 from strandline.formats.notification import Notice, Snapshot
 from strandline.formats.schema_history import SchemaChange, SchemaHistory
-from strandline.law.decode import Decoder
+from strandline.law.decode.general import Decoder
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest
 from strandline_spark import delta, landing

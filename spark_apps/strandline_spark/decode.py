@@ -1,4 +1,4 @@
-"""Stages decode and position in columns; the twin of `strandline.law.decode`.
+"""Stages decode and position in columns; the twin of `strandline.law.decode.general`.
 
 One pass over the landed bytes: every record gets a `_verdict` (change, fence, tombstone, control,
 quarantined) and, if it is a change, its typed columns.
@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from strandline.changes.change import Op
 from strandline.changes.rules import TableRules
-from strandline.law.decode import NEW_KEY, OLD_KEY, RUN_ID
+from strandline.law.decode.general import NEW_KEY, OLD_KEY, RUN_ID
 from strandline_spark import documents
 from strandline_spark.cells import Cells
 from strandline_spark.connectors import Connector

@@ -1,4 +1,4 @@
-"""Stage distinct in columns; the twin of `strandline.law.distinct`.
+"""Stage distinct in columns; the twin of `strandline.law.group.distinct`.
 
 Input are deliveries as the changes table holds them. A key's deliveries have to be there whole, or
 all newer than anything that was applied for the key.

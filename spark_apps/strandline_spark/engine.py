@@ -25,7 +25,7 @@ from strandline.engine import Outcome, cut, recorded_at, rules
 from strandline.errors import Terminal, UndecodableError
 from strandline.formats import connect
 from strandline.law import Rules, no_rules, total
-from strandline.law.decode import Decoder
+from strandline.law.decode.general import Decoder
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, OffsetRange, TableCut
 from strandline.runs.receipt import Counts, Receipt, TableReceipt

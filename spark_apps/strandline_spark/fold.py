@@ -1,4 +1,4 @@
-"""Stage fold in columns; the twin of `strandline.law.fold`.
+"""Stage fold in columns; the twin of `strandline.law.group.fold`.
 
 Linked rows become versions. A base row stands for the version it was and keeps its own start,
 position and entity; whatever follows may close it.

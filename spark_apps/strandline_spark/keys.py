@@ -10,7 +10,7 @@ from strandline.cells import inference
 from strandline.cells.spelling import INTEGER, quote
 from strandline.cells.types import TEXT, ColumnType
 from strandline.changes.rules import TableRules
-from strandline.law.decode import ROUTED
+from strandline.law.decode.general import ROUTED
 from strandline_spark import documents, values
 from strandline_spark.cells import unwrapped
 from strandline_spark.changes import quoted

@@ -1,4 +1,4 @@
-"""Stage link in columns; the twin of `strandline.law.link`.
+"""Stage link in columns; the twin of `strandline.law.group.link`.
 
 Rows are the distinct changes of whole keys, or a *base* row (`_op` base: the last version of a key
 as its history has it) and changes newer than it. Every row learns its life (`_life`, the `_seq` of

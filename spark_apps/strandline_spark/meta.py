@@ -12,8 +12,8 @@ from strandline.changes.change import Op
 from strandline.changes.position import MOST_ORDINAL, NO_PARTITION, Phase
 from strandline.changes.rules import TableRules
 from strandline.changes.version import TimeQuality
-from strandline.law.decode import ROUTED
-from strandline.law.event import EARLIEST, TOLERANCE
+from strandline.law.decode.event import EARLIEST, TOLERANCE
+from strandline.law.decode.general import ROUTED
 from strandline_spark import image, values
 from strandline_spark.cells import Cells
 from strandline_spark.changes import IN_FLIGHT

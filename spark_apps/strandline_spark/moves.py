@@ -1,4 +1,4 @@
-"""Key moves that no header announces, in columns; the twin of `strandline.law.moves`."""
+"""Key moves that no header announces, in columns; the twin of `strandline.law.group.moves`."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F

@@ -1,4 +1,4 @@
-"""Changes at shared positions in columns; the twin of `strandline.law.repetition`.
+"""Changes at shared positions in columns; the twin of `strandline.law.group.repetition`.
 
 Looked at only where a connector's positions may be shared and something was delivered twice: then
 the deliveries of the keys in question are walked through in order, in one aggregate expression.

@@ -17,7 +17,7 @@ from strandline.changes.rules import TableRules
 from strandline.connectors import Connector
 from strandline.formats import connect, flattened
 from strandline.formats.schema_history import Definition
-from strandline.law.decode import ROUTED
+from strandline.law.decode.general import ROUTED
 from strandline_spark import inference
 from strandline_spark.documents import (
     SchemaPair,

@@ -1,4 +1,4 @@
-"""Statement-level shifts in columns; the twin of `strandline.law.shift`.
+"""Statement-level shifts in columns; the twin of `strandline.law.group.shift`.
 
 Only keys of which a delete follows a create inside one transaction can have been taken over before
 their row left: their changes are walked through in order, in one aggregate expression. They are

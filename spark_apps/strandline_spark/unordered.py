@@ -1,10 +1,10 @@
-"""Changes that nothing orders, in columns; the twin of `strandline.law.unordered`."""
+"""Changes that nothing orders, in columns; the twin of `strandline.law.doubts.unordered`."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from strandline.changes.position import NO_PARTITION
-from strandline.law.unordered import words
+from strandline.law.doubts.unordered import words
 from strandline_spark.distinct import STREAMED, is_placed, major
 from strandline_spark.single import single
 

@@ -1,6 +1,6 @@
 """What a record is, and why it cannot be decoded: `_verdict`, `_reason`, `_detail` in columns.
 
-Reasons and sentences are those of `strandline.law.decode`, tried in its order.
+Reasons and sentences are those of `strandline.law.decode.general`, tried in its order.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from strandline.changes.change import MESSAGE, SENT, Op
 from strandline.formats import connect
-from strandline.law.decode import CONTROL_FIELDS, HEARTBEAT, KEY_CHANGED, NO_KEY
+from strandline.law.decode.general import CONTROL_FIELDS, HEARTBEAT, KEY_CHANGED, NO_KEY
 from strandline_spark.changes import quoted
 from strandline_spark.shallow import any_of
 

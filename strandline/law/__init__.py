@@ -19,10 +19,10 @@ from strandline.changes.change import Quarantined
 from strandline.changes.record import Record
 from strandline.changes.rules import TableRules
 from strandline.connectors import Connector
-from strandline.law import document
-from strandline.law.announcements import Announcements, Rules
-from strandline.law.decode import Decoder
-from strandline.law.plain_keys import PlainKeys
+from strandline.law.decode.general import Decoder
+from strandline.law.facts import document
+from strandline.law.facts.announcements import Announcements, Rules
+from strandline.law.plain.keys import PlainKeys
 from strandline.law.records import Records
 from strandline.law.table import Stages, Table, TableHistory
 from strandline.runs.receipt import Counts

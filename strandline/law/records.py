@@ -12,9 +12,9 @@ from strandline.cells.types import ColumnType
 from strandline.changes import scope
 from strandline.changes.change import Change, Control, Fence, Op, Quarantined
 from strandline.changes.record import Coordinates, Record
-from strandline.law import in_flight
-from strandline.law.decode import Decoded, Decoder, Kin, Outcome
+from strandline.law.decode.general import Decoded, Decoder, Kin, Outcome
 from strandline.law.facts import NONE, Facts, Place, merged
+from strandline.law.group import in_flight
 
 
 @dataclass(slots=True)

@@ -22,18 +22,19 @@ from strandline.errors import Terminal
 from strandline.formats import notification
 from strandline.formats.notification import Snapshot
 from strandline.formats.schema_history import SchemaHistory
-from strandline.law import group, in_flight, moves, rekeyed, repetition, sweep
-from strandline.law.decode import Decoded, Decoder
-from strandline.law.distinct import Distinct, first_fences
+from strandline.law import group
+from strandline.law.decode.general import Decoded, Decoder
+from strandline.law.decode.typed import Typed
+from strandline.law.doubts import rekeyed
 from strandline.law.facts import Facts
-from strandline.law.fold import Shape
-from strandline.law.group import Derived
-from strandline.law.link import Linked, ordered
-from strandline.law.moves import Moves
-from strandline.law.plain import Fences
-from strandline.law.plain_keys import PlainKeys
+from strandline.law.group import Derived, in_flight, moves, repetition, sweep
+from strandline.law.group.distinct import Distinct, first_fences
+from strandline.law.group.fold import Shape
+from strandline.law.group.link import Linked, ordered
+from strandline.law.group.moves import Moves
+from strandline.law.plain.fold import Fences
+from strandline.law.plain.keys import PlainKeys
 from strandline.law.records import Records
-from strandline.law.typed import Typed
 from strandline.law.versions import Versions
 from strandline.runs.receipt import Counts
 

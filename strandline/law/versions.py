@@ -8,9 +8,9 @@ from typing import Any, overload
 
 from strandline.cells.types import ColumnType
 from strandline.changes.version import ClosedBy, TimeQuality, Version
-from strandline.law.plain import Made, instant, micros
-from strandline.law.plain_keys import PlainKeys
-from strandline.law.rows import Rows
+from strandline.law.plain.fold import Made, instant, micros
+from strandline.law.plain.keys import PlainKeys
+from strandline.law.plain.rows import Rows
 
 # Where the fold has what a version says, and what it says of the row that opened it.
 _PLACES = {

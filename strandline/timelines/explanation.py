@@ -21,9 +21,9 @@ from strandline.changes.version import ClosedBy, TimeQuality, Version
 from strandline.connectors import Connector
 from strandline.errors import SpecError
 from strandline.law import Rules, Stages, TableHistory, interpret, no_rules
-from strandline.law.decode import Decoded
-from strandline.law.fold import Shape, fold
-from strandline.law.link import Life, Linked, located, table_at
+from strandline.law.decode.general import Decoded
+from strandline.law.group.fold import Shape, fold
+from strandline.law.group.link import Life, Linked, located, table_at
 from strandline.timelines import lookup
 from strandline.timelines.steps import (
     Cell,

@@ -16,7 +16,7 @@ from strandline.changes.key import shortest
 from strandline.changes.record import Coordinates, Record
 from strandline.errors import SpecError, UndecodableError
 from strandline.formats import connect
-from strandline.law.decode import Decoded, Decoder
+from strandline.law.decode.general import Decoded, Decoder
 from strandline.sources.nearness import SHOWN, choice, closest, listed, shown
 
 _NUMBER = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?")

@@ -9,7 +9,7 @@ from strandline import connectors
 from strandline.changes.change import Control, Quarantined
 from strandline.connectors import CONNECTORS
 from strandline.law import interpret
-from strandline.law.decode import Decoded, decode
+from strandline.law.decode.general import Decoded, decode
 
 
 def outcome(key=b'{"id":1}', value=b"{}"):

@@ -5,7 +5,7 @@ import pytest
 from strandline.changes.key import canonical
 from strandline.errors import SpecError
 from strandline.law import TableRules
-from strandline.law.decode import Decoder
+from strandline.law.decode.general import Decoder
 from strandline.sources.nearness import nearest
 from strandline.timelines.lookup import key, like
 

@@ -6,13 +6,13 @@ import pytest
 
 from bench.core.records import TOPIC, partial, plain
 from strandline.connectors import CONNECTORS
-from strandline.law.decode import Decoder
+from strandline.law.decode.general import Decoder
+from strandline.law.decode.typed import Typed
 from strandline.law.landed import Landed
-from strandline.law.passing import NotPlainError, passing
-from strandline.law.plain import Fences
-from strandline.law.plain_keys import PlainKeys
+from strandline.law.plain.fold import Fences
+from strandline.law.plain.keys import PlainKeys
+from strandline.law.plain.passing import NotPlainError, passing
 from strandline.law.table import columns_of
-from strandline.law.typed import Typed
 
 CONNECTOR = CONNECTORS["postgresql"]
 NO_FENCES = Fences((), (), frozenset(), ())

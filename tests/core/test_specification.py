@@ -23,7 +23,7 @@ from strandline.changes.rules import TableRules
 from strandline.connectors import CONNECTORS
 from strandline.formats import capture, schema_history
 from strandline.law import Histories, interpret
-from strandline.law.decode import Decoded, Decoder, Outcome
+from strandline.law.decode.general import Decoded, Decoder, Outcome
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "specification"
 EXPECTED: dict[str, dict[str, Any]] = json.loads((FOLDER / "expected.json").read_text("utf-8"))

@@ -4,9 +4,9 @@ import pytest
 from workloads import SOURCES, Choices, captured
 
 from strandline.errors import Terminal
-from strandline.law.decode import Decoder
-from strandline.law.document import read, written
+from strandline.law.decode.general import Decoder
 from strandline.law.facts import NONE, merged
+from strandline.law.facts.document import read, written
 from strandline.law.records import facts_of
 from strandline.law.table import columns_of, survey
 

@@ -11,7 +11,8 @@ from dataclasses import replace
 import pytest
 from workloads import SOURCES, Choices, captured
 
-from strandline.law import Stream, document
+from strandline.law import Stream
+from strandline.law.facts import document
 from strandline.law.group import derive
 from strandline.law.table import edges, joined
 

@@ -11,9 +11,9 @@ from workloads.damage import damaged
 
 from strandline.changes.position import major_of
 from strandline.connectors import CONNECTORS
-from strandline.law.decode import Decoded, Decoder
-from strandline.law.plain import micros
-from strandline.law.typed import UNSENT, Typed
+from strandline.law.decode.general import Decoded, Decoder
+from strandline.law.decode.typed import UNSENT, Typed
+from strandline.law.plain.fold import micros
 from strandline.sources import source as sources
 
 _EXAMPLES = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "20"))

@@ -14,8 +14,8 @@ from strandline.changes.change import ENDS, Change, Fence, Op, Quarantined
 from strandline.changes.position import directly_after, fence_seq, is_placed, major_of
 from strandline.changes.record import Coordinates
 from strandline.law.facts import Facts
-from strandline.law.in_flight import last_reads
-from strandline.law.repetition import occurrences
+from strandline.law.group.in_flight import last_reads
+from strandline.law.group.repetition import occurrences
 
 
 @dataclass(frozen=True, slots=True)

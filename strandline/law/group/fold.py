@@ -15,7 +15,7 @@ from strandline.cells import values
 from strandline.changes.change import Change, Fence, Op
 from strandline.changes.position import Position
 from strandline.changes.version import ClosedBy, TimeQuality, Version
-from strandline.law.link import Life, Linked
+from strandline.law.group.link import Life, Linked
 
 _NAN = object()  # not a number equals itself here
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from strandline.changes.change import Change, Op
 from strandline.changes.position import is_placed, lane, major_of
-from strandline.law.lineage import Doubt
+from strandline.law.doubts.lineage import Doubt
 
 
 def unordered(changes: Iterable[Change]) -> Doubt | None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from strandline.cells import widening
 from strandline.cells.spelling import comparable_json
 from strandline.cells.types import ColumnType, Kind
+from strandline.law.decode.typed import UNSENT, Columns, Shape
 from strandline.law.landed import Landed
-from strandline.law.typed import UNSENT, Columns, Shape
 
 _FLOATS = frozenset({Kind.FLOAT, Kind.DOUBLE})
 

@@ -15,17 +15,17 @@ from strandline.changes.rekeyed import Identity
 from strandline.changes.rules import TableRules
 from strandline.changes.version import Version
 from strandline.connectors import Connector
-from strandline.law import lineage, rekeyed
-from strandline.law.decode import Decoded
-from strandline.law.distinct import Distinct, distinct
+from strandline.law.decode.general import Decoded
+from strandline.law.doubts import lineage, rekeyed
+from strandline.law.doubts.lineage import Doubt
+from strandline.law.doubts.servers import mixed
+from strandline.law.doubts.unordered import unordered
 from strandline.law.facts import Facts
-from strandline.law.fold import Shape, fold
-from strandline.law.in_flight import by_own_position
-from strandline.law.lineage import Doubt
-from strandline.law.link import Habits, Linked, link
-from strandline.law.moves import Moves, moved
-from strandline.law.servers import mixed
-from strandline.law.unordered import unordered
+from strandline.law.group.distinct import Distinct, distinct
+from strandline.law.group.fold import Shape, fold
+from strandline.law.group.in_flight import by_own_position
+from strandline.law.group.link import Habits, Linked, link
+from strandline.law.group.moves import Moves, moved
 
 # Why a table may not be trusted, the gravest first: rows of several servers, changes that nothing
 # orders, positions that go back. Of each kind the first record that shows it.

@@ -9,10 +9,10 @@ from typing import Any
 from strandline.cells.types import ColumnType, Kind, Wire
 from strandline.errors import UndecodableError
 from strandline.formats import connect
-from strandline.law.cells import key_of
-from strandline.law.decode import ROUTED
-from strandline.law.typed.layouts import prefix_of
-from strandline.law.typed.sources import UnclearError
+from strandline.law.decode.cells import key_of
+from strandline.law.decode.general import ROUTED
+from strandline.law.decode.typed.layouts import prefix_of
+from strandline.law.decode.typed.sources import UnclearError
 
 _MOST = 200_000  # keys that are remembered
 _PLAIN = frozenset({Kind.BOOLEAN, Kind.INT16, Kind.INT32, Kind.INT64, Kind.TEXT})

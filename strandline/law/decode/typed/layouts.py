@@ -15,9 +15,9 @@ import msgspec
 from strandline.cells.types import ColumnType, from_connect
 from strandline.errors import UndecodableError
 from strandline.formats import connect, flattened
-from strandline.law.typed.cells import INFERRED, SCALAR, Make, is_fraction, of_type
-from strandline.law.typed.shapes import UNSENT, Shape
-from strandline.law.typed.sources import READERS, Source, Transaction, UnclearError
+from strandline.law.decode.typed.cells import INFERRED, SCALAR, Make, is_fraction, of_type
+from strandline.law.decode.typed.shapes import UNSENT, Shape
+from strandline.law.decode.typed.sources import READERS, Source, Transaction, UnclearError
 
 _PAYLOAD = b'"payload":'
 _WRAPPED = frozenset({"schema", "payload"})

@@ -22,8 +22,8 @@ from strandline.changes.change import Fence
 from strandline.changes.position import major_of
 from strandline.changes.version import ClosedBy, TimeQuality
 from strandline.connectors import Connector
-from strandline.law.rows import Rows
-from strandline.law.typed import UNSENT
+from strandline.law.decode.typed import UNSENT
+from strandline.law.plain.rows import Rows
 
 _EPOCH = "0000"
 _CLAMPED = TimeQuality.CLAMPED.value

@@ -25,8 +25,8 @@ from strandline.errors import UndecodableError
 from strandline.formats import connect, flattened, schema_history
 from strandline.formats.connect import Document
 from strandline.formats.schema_history import Definition, SchemaHistory
-from strandline.law.cells import NO_ROW, content, is_placeholder, key_of, shown_types, typed
-from strandline.law.event import Event
+from strandline.law.decode.cells import NO_ROW, content, is_placeholder, key_of, shown_types, typed
+from strandline.law.decode.event import Event
 
 NEW_KEY = "__debezium.newkey"
 OLD_KEY = "__debezium.oldkey"

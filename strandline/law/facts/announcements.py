@@ -15,7 +15,7 @@ from strandline.connectors import Connector
 from strandline.formats import notification, schema_history
 from strandline.formats.notification import Notice, Snapshot
 from strandline.formats.schema_history import SchemaChange, SchemaHistory
-from strandline.law.decode import Decoder
+from strandline.law.decode.general import Decoder
 
 Rules = Callable[[str], TableRules]
 

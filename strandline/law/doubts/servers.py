@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from strandline.changes import scope
 from strandline.changes.change import Change, Fence
-from strandline.law.lineage import Doubt
-from strandline.law.link import Life
+from strandline.law.doubts.lineage import Doubt
+from strandline.law.group.link import Life
 
 _Met = tuple[int, int, str, str]  # offset and partition of a record, its scope, that of the row
 

@@ -1,7 +1,7 @@
 """The typed decoder: what reads a table's well-formed records, made once for each schema of it.
 
-It accepts what it is sure of, and leaves the rest to the general decoder (`strandline.law.decode`),
-which is the meaning: whatever is accepted here, that one reads as the same row
+It accepts what it is sure of, and leaves the rest to `strandline.law.decode.general`, which is the
+meaning: whatever is accepted here, that one reads as the same row
 (tests/properties/test_typed_decoder.py). So a strange record costs time, never a value.
 """
 
@@ -16,12 +16,12 @@ from msgspec.structs import astuple
 from strandline.cells.placeholder import spellings
 from strandline.cells.values import UnfitError, UnheldError
 from strandline.changes import scope
-from strandline.law.decode import NEW_KEY, OLD_KEY, Decoder
-from strandline.law.event import EARLIEST, TOLERANCE
-from strandline.law.typed.keys import Keys
-from strandline.law.typed.layouts import Layout, Layouts, fractions_are_clear
-from strandline.law.typed.shapes import UNSENT, Columns, Shape
-from strandline.law.typed.sources import READERS, Source, UnclearError
+from strandline.law.decode.event import EARLIEST, TOLERANCE
+from strandline.law.decode.general import NEW_KEY, OLD_KEY, Decoder
+from strandline.law.decode.typed.keys import Keys
+from strandline.law.decode.typed.layouts import Layout, Layouts, fractions_are_clear
+from strandline.law.decode.typed.shapes import UNSENT, Columns, Shape
+from strandline.law.decode.typed.sources import READERS, Source, UnclearError
 
 if TYPE_CHECKING:
     from strandline.connectors import Connector

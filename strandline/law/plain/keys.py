@@ -1,7 +1,7 @@
 """The keys of a table whose records the typed decoder has read, and what stands of each.
 
-A key stays here while it is plain (`strandline.law.plain`). What turns out not to be is handed over
-with all of its records, which the general decoder then reads: it is never both.
+A key stays here while it is plain (`strandline.law.plain.fold`). What turns out not to be is handed
+over with all of its records, which the general decoder then reads: it is never both.
 """
 
 from collections import defaultdict
@@ -15,13 +15,13 @@ from strandline.changes.record import Record
 from strandline.changes.rekeyed import Identity
 from strandline.connectors import Connector
 from strandline.formats.notification import Snapshot
-from strandline.law import sweep
-from strandline.law.decode import Decoder
+from strandline.law.decode.general import Decoder
+from strandline.law.decode.typed import Typed
 from strandline.law.facts import Facts, Place
+from strandline.law.group import sweep
 from strandline.law.landed import Landed
-from strandline.law.plain import Fences, Made, Standing, fold
-from strandline.law.rows import Rows
-from strandline.law.typed import Typed
+from strandline.law.plain.fold import Fences, Made, Standing, fold
+from strandline.law.plain.rows import Rows
 
 _EPOCH = "0000"
 _TOMBSTONE_OF = "d"

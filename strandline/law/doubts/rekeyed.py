@@ -6,7 +6,7 @@ from strandline.changes import rekeyed, scope
 from strandline.changes.change import Change, Op
 from strandline.changes.key import names
 from strandline.changes.rekeyed import Identity
-from strandline.law.link import Life
+from strandline.law.group.link import Life
 
 
 def latest(changes: Iterable[Change]) -> Mapping[Identity, str]:

@@ -11,10 +11,10 @@ from typing import Any
 
 from strandline.cells.types import ColumnType
 from strandline.connectors import Connector
+from strandline.law.decode.typed import Typed
 from strandline.law.landed import Landed
-from strandline.law.plain import Fences, Made, Standing, fold
-from strandline.law.rows import Rows
-from strandline.law.typed import Typed
+from strandline.law.plain.fold import Fences, Made, Standing, fold
+from strandline.law.plain.rows import Rows
 from strandline.law.versions import as_columns
 
 
@@ -32,7 +32,7 @@ def passing(
     """The versions of landed records, batch after batch, as columns.
 
     The records are sorted by key and position; every column makes versions. Raises `NotPlainError`
-    where a key is not plain (`strandline.law.plain`).
+    where a key is not plain (`strandline.law.plain.fold`).
     """
     standing: dict[str, Standing] = {}
     rows = Rows(reads_last=connector.reads_last)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from strandline.changes.change import ENDS, IMAGES, Change, Fence, Op
 from strandline.changes.position import Local, directly_after, is_placed, major_of, next_to
-from strandline.law.shift import in_turn
-from strandline.law.sweep import spared
+from strandline.law.group.shift import in_turn
+from strandline.law.group.sweep import spared
 
 
 @dataclass(frozen=True, slots=True)
