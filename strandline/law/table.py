@@ -7,6 +7,7 @@ before. All other keys keep their versions.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -234,7 +235,8 @@ class Table:
         if was is None or was.connector != now.connector or _retyped(was.columns, now.columns):
             return set(rows)
         changes = [row.change for own in rows.values() for row in own]
-        found = _moved_elsewhere(changes, was.facts, now.facts)
+        found = _without(changes, now.columns.keys() - was.columns.keys())
+        found |= _moved_elsewhere(changes, was.facts, now.facts)
         found |= _sent_again(changes, was.facts, now.facts)
         for link in was.moves.keys() ^ now.moves.keys():
             found |= {*was.moves.get(link, ()), *now.moves.get(link, ())}
@@ -362,8 +364,13 @@ def joined(keys: Iterable[str], edges: Iterable[tuple[str, str]]) -> Iterator[li
     yield from groups.values()
 
 
+def _without(changes: Iterable[Change], names: AbstractSet[str]) -> set[str]:
+    """Keys with changes that leave out one of these columns: nobody knows its value."""
+    return {c.key for c in changes if not c.unset.isdisjoint(names)} if names else set()
+
+
 def _retyped(was: Mapping[str, ColumnType], now: Mapping[str, ColumnType]) -> bool:
-    """Whether a column has another type than it had; new columns change no version."""
+    """Whether a column has another type than it had."""
     return any(now.get(name) != of for name, of in was.items())
 
 
@@ -387,10 +394,15 @@ def _different(was: Sequence[Fence], now: Sequence[Fence]) -> list[Fence]:
 
 
 def _is_fenced(key: str, of: Derived, fences: Sequence[Fence]) -> bool:
-    """Whether one of these fences may end a row of the key: one that stands, or stood behind it."""
+    """Whether one of these fences may end a row of the key: one that stands, or stood behind it.
+
+    What has ended by a fence may have ended by an earlier one.
+    """
     if not fences:
         return False
     lives = of.linked.lives.get(key, [])
-    stands = bool(lives) and lives[-1].end is None
-    seen = max((c.seq for c in of.found.changes if c.key == key), default="")
-    return stands or any(f.local is not None or major_of(f.seq) <= major_of(seen) for f in fences)
+    ends = [life.end for life in lives[-1:]]
+    known = [c.seq for c in of.found.changes if c.key == key]
+    known += [end.seq for end in ends if end is not None]
+    seen = major_of(max(known, default=""))
+    return None in ends or any(f.local is not None or major_of(f.seq) <= seen for f in fences)

@@ -95,8 +95,11 @@ class Versions(Sequence[Version]):
 
     def _with_columns(self, version: Version) -> Version:
         """With NULL in columns that came after it."""
-        if len(version.row) != len(self._names):
-            version.row.update((n, None) for n in self._names if n not in version.row)
+        row = version.row
+        if len(row) != len(self._names):
+            cells = {name: row.get(name) for name in self._names}
+            row.clear()
+            row.update(cells)
         return version
 
     def _version(self, key: str, made: Made) -> Version:

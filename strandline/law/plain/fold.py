@@ -59,14 +59,16 @@ class Standing:
     open: Made | None
     versions: list[Made] = field(default_factory=list)
 
-    def precedes(self, major: str) -> bool:
-        """Whether a row at this position can go on from here: all that is told here is older.
+    @property
+    def reach(self) -> str:
+        """The last position that its history knows of, as a major part.
 
-        A fence may have ended the row at a later position than the key's own last one. A row that
-        lands in between was ended by it too, so such a key is folded from all of its rows.
+        A fence may have ended the row at a later one than the key's own last. Whatever lands in
+        between was ended by that fence too, or ended the row before it did: only what is behind
+        goes on from here, else the key is folded from all of its rows.
         """
         ended = self.versions[-1][5] if self.open is None and self.versions else None
-        return self.major < major and (ended is None or major_of(ended) < f"{_EPOCH}{major}")
+        return self.major if ended is None else max(self.major, major_of(ended)[len(_EPOCH) :])
 
 
 @dataclass(frozen=True, slots=True)

@@ -261,7 +261,7 @@ class PlainKeys:
         keys: Iterable[str] = self.waiting
         if since is not None:
             bare = since[len(_EPOCH) :]
-            for key in [key for key, of in self.standing.items() if of.major >= bare]:
+            for key in [key for key, of in self.standing.items() if of.reach >= bare]:
                 del self.standing[key]
         if since is not None or not self.standing:
             keys = self.members
@@ -277,7 +277,7 @@ class PlainKeys:
         if standing is None:
             return all_
         own = all_[standing.rows :]
-        if not own or standing.precedes(self.rows.major[own[0]]):
+        if not own or standing.reach < self.rows.major[own[0]]:
             return own
         del self.standing[key]
         return all_
