@@ -26,7 +26,7 @@ class Versions:
     `ended` and `closed_by` (in Strandline's words) say nothing of an open one.
     """
 
-    begun: Stream
+    opened: Stream
     ended: NDArray[np.int64]
     is_open: NDArray[np.bool_]
     closed_by: NDArray[np.str_]
@@ -35,8 +35,8 @@ class Versions:
         """The history in the columns `NAMES`; times are microseconds since the epoch."""
         return pa.table(
             {
-                **values(self.begun),
-                "valid_from": pa.array(self.begun.micros),
+                **values(self.opened),
+                "valid_from": pa.array(self.opened.micros),
                 "valid_to": pa.array(self.ended, mask=self.is_open),
                 "is_current": pa.array(self.is_open),
                 "closed_by": pa.array(self.closed_by, pa.string(), mask=self.is_open),
@@ -46,7 +46,7 @@ class Versions:
     def where(self, chosen: NDArray[np.bool_]) -> Self:
         """The chosen ones."""
         return type(self)(
-            self.begun.where(chosen),
+            self.opened.where(chosen),
             self.ended[chosen],
             self.is_open[chosen],
             self.closed_by[chosen],
@@ -87,9 +87,9 @@ def changed(changes: Stream, batch: int) -> Versions:
         concerned = np.isin(changes.key, np.unique(arriving.key)) | (changes.op == TRUNCATE)
         known = changes.where(concerned)
     after, before = history(known, batch), history(known, batch - 1)
-    old = np.argsort(_place(before.begun))
-    places = _place(before.begun)[old]
-    found = np.minimum(np.searchsorted(places, _place(after.begun)), len(places) - 1)
+    old = np.argsort(_place(before.opened))
+    places = _place(before.opened)[old]
+    found = np.minimum(np.searchsorted(places, _place(after.opened)), len(places) - 1)
     return after.where(~_same(after, before.where(old), found, places)) if len(places) else after
 
 
@@ -99,7 +99,7 @@ def _same(
     """Which versions were there before, and ended as they do now."""
     ends = np.where(after.is_open, _NEVER, after.ended)
     ended = np.where(before.is_open, _NEVER, before.ended)[found]
-    return (places[found] == _place(after.begun)) & (ends == ended)
+    return (places[found] == _place(after.opened)) & (ends == ended)
 
 
 def _place(changes: Stream) -> NDArray[np.int64]:

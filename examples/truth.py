@@ -62,13 +62,13 @@ def compare(history: Iterable[Row], truth: Iterable[Document], clock_us: int = 1
     are cut down to it, since a binlog that knows whole seconds cannot say more.
     """
     documents = {_identity(entry["table"], entry["key"]): entry for entry in truth}
-    told = _by_key(history, _key_columns(documents.values()))
+    stated = _by_key(history, _key_columns(documents.values()))
     disagreements = (
-        _disagreement(identity, told.get(identity, []), documents.get(identity), clock_us)
-        for identity in sorted({*told, *documents})
+        _disagreement(identity, stated.get(identity, []), documents.get(identity), clock_us)
+        for identity in sorted({*stated, *documents})
     )
     return Agreement(
-        keys=len({*told, *documents}),
+        keys=len({*stated, *documents}),
         disagreements=tuple(found for found in disagreements if found),
     )
 
@@ -103,11 +103,11 @@ def _disagreement(
     elif not rows:
         reason = "has no history"
     else:
-        reason = _difference([_told(row) for row in rows], _happened(entry, clock_us))
+        reason = _difference([_stated(row) for row in rows], _happened(entry, clock_us))
     return Disagreement(table, key, reason) if reason else None
 
 
-def _told(row: Row) -> _Version:
+def _stated(row: Row) -> _Version:
     return _Version(
         row={name: value for name, value in row.items() if not name.startswith("_")},
         opened_us=_microseconds(str(row["_valid_from"])),
@@ -146,11 +146,11 @@ def _coalesced(versions: Iterable[_Version]) -> list[_Version]:
     return joined
 
 
-def _difference(told: list[_Version], happened: list[_Version]) -> str | None:
+def _difference(stated: list[_Version], happened: list[_Version]) -> str | None:
     """The first difference in words, or None."""
-    if len(told) != len(happened):
-        return f"has {_versions(len(told))}, the truth {len(happened)}"
-    for number, (ours, theirs) in enumerate(zip(told, happened, strict=True), 1):
+    if len(stated) != len(happened):
+        return f"has {_versions(len(stated))}, the truth {len(happened)}"
+    for number, (ours, theirs) in enumerate(zip(stated, happened, strict=True), 1):
         for what, mine, expected in _differing(ours, theirs):
             return f"version {number}: {what} is {_short(mine)}, the truth {_short(expected)}"
     return None

@@ -130,8 +130,8 @@ def _history(options: argparse.Namespace) -> int:
     for topic, cells in outcome.rows:
         _print(f"{rendering.line(topic, cells)}\n")
     print(summary(outcome.counts), file=sys.stderr)
-    for told in _refusals(outcome.quarantined):
-        print(f"strandline: warning: {told}", file=sys.stderr)
+    for refusal in _refusals(outcome.quarantined):
+        print(f"strandline: warning: {refusal}", file=sys.stderr)
     for topic, doubt in outcome.doubtful:
         print(f"strandline: warning: {topic}: {doubt}", file=sys.stderr)
     for topic, error in outcome.stopped:
@@ -172,8 +172,8 @@ def _refusals(quarantined: Sequence[Quarantined]) -> Iterator[str]:
     for reason, count in number.most_common():
         at = first[reason].at
         where = f"{at.topic}[{at.partition}] at offset {at.offset}"
-        told = printable(f"{where}: {clipped(first[reason].detail, _DETAIL)}")
-        yield f"{count} record{'s' * (count > 1)} in quarantine, {reason}; the first is {told}"
+        refusal = printable(f"{where}: {clipped(first[reason].detail, _DETAIL)}")
+        yield f"{count} record{'s' * (count > 1)} in quarantine, {reason}; the first is {refusal}"
 
 
 def _spare(inputs: Iterable[Path | None], output: Path | None) -> None:

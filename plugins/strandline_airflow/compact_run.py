@@ -69,7 +69,7 @@ def publish(manifest_path: str) -> Outcome:
         "published" if news else "was published",
     )
     for table in (*receipt.tables, *receipt.stores):
-        log.info("%s: %s", table.table, table.told(manifest.work))
+        log.info("%s: %s", table.table, table.summary(manifest.work))
     last, landed = publications.last(), LandingZone(lake).landed()
     own = (row for row in last if row.number == manifest.number)
     held = {row.topic for row in last if row.held}

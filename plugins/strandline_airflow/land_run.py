@@ -89,15 +89,15 @@ def arrivals(
 
     A task that failed tells nothing; what it had landed by then is in the log.
     """
-    told = list(progress)
-    known = {(one["topic_id"], one["partition"]) for one in told}
-    untold = [one for one in segments if (one.topic_id, one.partition) not in known]
-    if untold:
+    done = list(progress)
+    known = {(one["topic_id"], one["partition"]) for one in done}
+    missing = [one for one in segments if (one.topic_id, one.partition) not in known]
+    if missing:
         zone = LandingZone(SourceLake(source.lake, source.name))
-        told.extend(asdict(one) for one in zone.progress(untold))
+        done.extend(asdict(one) for one in zone.progress(missing))
     rows: dict[str, int] = {}
     next_offsets: dict[str, dict[int, int]] = {}
-    for one in told:
+    for one in done:
         topic = one["topic"]
         rows[topic] = rows.get(topic, 0) + one["rows"]
         next_offsets.setdefault(topic, {})[one["partition"]] = one["next_offset"]

@@ -73,7 +73,7 @@ class Manifests:
                 f"compact__{source.name}: it finishes the run"
             )
         # Not before the run may begin: what is read would be older by the time that it waited.
-        told = order.read() if order.read is not None else {}
+        read = order.read() if order.read is not None else {}
         made = Manifest(
             source=source.name,
             connector=source.connector,
@@ -84,7 +84,7 @@ class Manifests:
             tables=Epochs(source).on(order.tables),
             control=order.control,
             work=order.work,
-            order={**order.options, **told},
+            order={**order.options, **read},
         )
         self._record(table, made)
         return made

@@ -245,11 +245,11 @@ def _chapter(source: Source, now: datetime, *, ask_kafka: bool = False) -> dict[
     """What is shown of a source; where its lake cannot be read, why."""
     dags = [f"{what}__{source.name}" for what in ("land", "compact")]
     try:
-        standing, told = _standing(source, ask_kafka=ask_kafka), watching.of_source(source)
+        standing, conditions = _standing(source, ask_kafka=ask_kafka), watching.of_source(source)
         error = ""
     except StrandlineError as unreadable:
         log.warning("%s: %s", source.name, unreadable)
-        standing, told = SourceStanding(source.name, source.default_tolerance, ()), ()
+        standing, conditions = SourceStanding(source.name, source.default_tolerance, ()), ()
         error = str(unreadable)
     tables = sorted(standing.tables, key=lambda each: (not each.troubled(now), each.table))
     return {
@@ -257,7 +257,7 @@ def _chapter(source: Source, now: datetime, *, ask_kafka: bool = False) -> dict[
         "standing": standing,
         "tables": tables,
         "error": error,
-        "told": told,
+        "told": conditions,
         "day": chart.day_of_source(standing.runs, now),
         "paused": _paused(dags),
         "dag_runs": _dag_runs(dags),
@@ -341,7 +341,7 @@ def _message(status: int, text: str, request: Request, *, leads_back: bool = Tru
 
 
 @app.exception_handler(StrandlineError)
-def _told(request: Request, error: StrandlineError) -> Response:
+def _failed(request: Request, error: StrandlineError) -> Response:
     status = 404 if isinstance(error, NoSuchThing) else 400
     status = 503 if isinstance(error, Transient) else status
     return _message(status, str(error), request, leads_back=not isinstance(error, NoSuchTable))

@@ -61,7 +61,7 @@ def order(source: Source, params: dict[str, Any], run_after: datetime) -> Order:
     """What the form asks for, as far as it can be told without reading any rows."""
     from strandline_airflow.publications import Publications
 
-    options, told = _compared_with(params, run_after)
+    options, described = _compared_with(params, run_after)
     lake = SourceLake(source.lake, source.name)
     (row,) = orders.chosen(source, Publications(lake).last(), [params["table"]])
     if row.history_version < 0:
@@ -77,7 +77,7 @@ def order(source: Source, params: dict[str, Any], run_after: datetime) -> Order:
         tables=(TableCut(str(row.table), row.topic, (), source.rules(row.topic)),),
         options=asdict(options),
         lines=(
-            f"{row.table} as of {options.as_of or 'the query'} is compared with {told}",
+            f"{row.table} as of {options.as_of or 'the query'} is compared with {described}",
             f"differences are listed in {lake.differences}; {follows}",
         ),
         read=read,
@@ -121,8 +121,8 @@ def _compared_with(params: Mapping[str, Any], run_after: datetime) -> tuple[Reco
     if params["connection"]:
         if not params["query"]:
             raise SpecError("'query' is missing: what is the database to be asked for?")
-        told = f"what connection '{params['connection']}' answers"
-        return Reconciliation("", "delta", as_of, correct=params["correct"]), told
+        described = f"what connection '{params['connection']}' answers"
+        return Reconciliation("", "delta", as_of, correct=params["correct"]), described
     if moment is None:
         raise SpecError("'as_of' is missing: when were the rows read from the source?")
     kind = FORMATS.get(PurePosixPath(params["snapshot"].rstrip("/")).suffix)

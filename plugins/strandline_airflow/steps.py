@@ -38,7 +38,9 @@ def collect(source: Source, planned: Any, landed: Any) -> Any:
         event = get_current_context()["outlet_events"][alias]
         segments = [Segment(**fields) for group in planned or () for fields in group]
         tasks = landed[:] if landed else []  # a slice: iterating logs an error at its end
-        arrivals = land_run.arrivals(source, segments, [one for told in tasks for one in told])
+        arrivals = land_run.arrivals(
+            source, segments, [one for progress in tasks for one in progress]
+        )
         for arrival in arrivals:
             if not source.is_control(arrival.topic):
                 extra: dict[str, Any] = {"rows": arrival.rows, "next_offsets": arrival.next_offsets}

@@ -58,8 +58,8 @@ def rows(table: DeltaTable, sql: str, /, **values: Value) -> list[dict[str, Any]
     bound = _NAME.sub(lambda found: _literal(values[found[1]]), sql)
     with explained(table.table_uri):
         found = QueryBuilder().register("stored", table).execute(bound)
-        told: list[dict[str, Any]] = pa.table(found.read_all()).to_pylist()
-    return told
+        answer: list[dict[str, Any]] = pa.table(found.read_all()).to_pylist()
+    return answer
 
 
 def _literal(value: Value) -> str:

@@ -166,8 +166,8 @@ class Watcher:
 def of_source(source: Source) -> tuple[Condition, ...]:
     """What the last look found wrong with a source as a whole, as it was told; no look is made."""
     table = _ledger(source).open()
-    told = () if table is None else _recalled(_ledger(source), table).state.told.values()
-    return tuple(condition for condition in told if not condition.table)
+    reported = () if table is None else _recalled(_ledger(source), table).state.reported.values()
+    return tuple(condition for condition in reported if not condition.table)
 
 
 def page_of(source: str, table: str = "") -> str:

@@ -107,7 +107,7 @@ def _decoded(part: Part) -> tuple[DataFrame, list[str], frozenset[tuple[str, ...
     apart = Apart(
         part.connector,
         rules,
-        part.told.history,
+        part.announced.history,
         part.cut.topic,
         lambda: changes.scope(part.spark, path),
     )

@@ -83,19 +83,19 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
     own = session(spark, {**SETTINGS, **small.SETTINGS})
     with _shared(own, manifest) as shared:
         few = small.few(own, manifest, short=shared.whole) if shared else small.NONE
-        told = control.told(session(spark, SETTINGS), manifest, connector)
+        announced = control.announced(session(spark, SETTINGS), manifest, connector)
         refused = _refused(spark, lake)
         abandoned.forget_refusals(spark, lake, manifest, refused)
 
         def apply(own: SparkSession, cut: TableCut) -> TableReceipt:
             is_small = cut.table in few.short
             given = shared if is_small else None
-            run = TableRun(own, manifest, cut, told, cut.table in refused, is_small, given)
+            run = TableRun(own, manifest, cut, announced, cut.table in refused, is_small, given)
             return run.compact()
 
         done = side_by_side(spark, manifest.tables, apply, few)
     seconds = round(time.monotonic() - began, 3)
-    return Receipt(manifest.source, manifest.number, done, told.records, seconds)
+    return Receipt(manifest.source, manifest.number, done, announced.records, seconds)
 
 
 def prepare(spark: SparkSession, lake: SourceLake) -> None:

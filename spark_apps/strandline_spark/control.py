@@ -31,7 +31,7 @@ _TELLING = (f'"{notification.INITIAL}"', '"tableChanges"')
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Announced:
     """What is known after a run: the schema history, and what was said of snapshots.
 
     `records` counts the control records of the run; `notices` are with the runs that kept them.
@@ -52,26 +52,26 @@ class Told:
         return [snapshot for snapshot in self.snapshots if snapshot not in earlier]
 
 
-def told(spark: SparkSession, manifest: Manifest, connector: Connector) -> Told:
+def announced(spark: SparkSession, manifest: Manifest, connector: Connector) -> Announced:
     """Reads the run's control records and keeps those that tell something."""
     lake = SourceLake(manifest.lake, manifest.source)
     count = 0
     if manifest.control:
         landed = landing.records(spark, lake.landing, manifest.landing_version, manifest.control)
-        tells = _tells()
-        counts = F.count("*").alias("all"), F.count_if(tells).alias("telling")
+        announcing = _is_announcement()
+        counts = F.count("*").alias("all"), F.count_if(announcing).alias("telling")
         found = single(landed.agg(*counts))
         count = found["all"]
         if found["telling"]:
-            _keep(landed.where(tells), lake.control, manifest.number)
+            _keep(landed.where(announcing), lake.control, manifest.number)
     if not delta.exists(spark, lake.control):
-        return Told(count, SchemaHistory())
-    events = _told(delta.read(spark, lake.control), manifest.number)
+        return Announced(count, SchemaHistory())
+    events = _known(delta.read(spark, lake.control), manifest.number)
     history = schema_history.history(_ddl(events), connector, _epoch(manifest))
-    return Told(count, history, tuple(_notices(events)))
+    return Announced(count, history, tuple(_notices(events)))
 
 
-def _tells() -> Column:
+def _is_announcement() -> Column:
     text = F.col("value").cast("string")
     return F.contains(text, F.lit(_TELLING[0])) | F.contains(text, F.lit(_TELLING[1]))
 
@@ -92,9 +92,9 @@ class _Event:
     run: int
 
 
-def _told(events: DataFrame, run: int) -> list[_Event]:
+def _known(events: DataFrame, run: int) -> list[_Event]:
     """The events of all runs up to this one, in the order of their coordinates."""
-    own = events.where((F.col("run") <= run) & _tells())
+    own = events.where((F.col("run") <= run) & _is_announcement())
     ordered = own.orderBy("topic", "partition", "offset")
     found = []
     stored = F.unix_millis("timestamp").alias("stored")

@@ -29,7 +29,7 @@ _NAMELESS, _GONE = "", "\x00"  # in place of a scope: of records that name none,
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Defined:
     """Parsed records with their schemas; `definitions` stand for those that were not embedded."""
 
     records: DataFrame
@@ -50,17 +50,17 @@ class Apart:
     topic: str
     scope: Callable[[], str | None]
 
-    def told(self, records: DataFrame, schemas: Mapping[int, SchemaPair]) -> Told:
+    def told(self, records: DataFrame, schemas: Mapping[int, SchemaPair]) -> Defined:
         """Gives the records their definitions, where the schema history has any."""
         bare = [number for number, pair in schemas.items() if pair.bare and pair.value is None]
         if not self.history or not bare:
-            return Told(records, schemas, {})
+            return Defined(records, schemas, {})
         named = records.withColumn("_source", self._source(schemas)).where(_is_one_of(bare))
         scopes = named.select(self._scope(F.col("_source")).alias("scope")).distinct()
         found = self._found([row["scope"] for row in scopes.collect()])
         first, *others = found.values()
         if len(first) < 2 and all(each == first for each in others):
-            return Told(records, schemas, dict.fromkeys(bare, first[0]) if first else {})
+            return Defined(records, schemas, dict.fromkeys(bare, first[0]) if first else {})
         return self._by_definition(records, schemas, bare, found)
 
     def _scope(self, source: Column) -> Column:
@@ -90,7 +90,7 @@ class Apart:
         schemas: Mapping[int, SchemaPair],
         bare: Sequence[int],
         found: Mapping[str, Sequence[Definition]],
-    ) -> Told:
+    ) -> Defined:
         source, number = F.col("_source"), F.col("_definition")
         numbered = records.withColumn("_source", self._source(schemas)).withColumn(
             "_definition", F.when(_is_one_of(bare), self._number(source, schemas, found))
@@ -112,7 +112,7 @@ class Apart:
                 definitions[row["schema_id"]] = every[row["_definition"]]
             split[row["schema_id"]] = pair
         rest = numbered.drop("_schema", "_definition")
-        return Told(rest, split, definitions)
+        return Defined(rest, split, definitions)
 
     def _source(self, schemas: Mapping[int, SchemaPair]) -> Column:
         """The fields of `source` that say whose a record is, and where in the log it stands.

@@ -49,7 +49,7 @@ def new_sweeps(part: Part, batch: Batch, before: Noted | None, applied: int) -> 
     """
     path = part.lake.changes(part.cut.table)
     wanted = notification.trusted(
-        part.told.snapshots if batch.tally.reads else _completed(part, before, applied),
+        part.announced.snapshots if batch.tally.reads else _completed(part, before, applied),
         several_tasks=part.connector.rules.several_tasks,
     )
     if not (part.cut.rules.sweep and wanted and delta.exists(part.spark, path)):
@@ -74,9 +74,9 @@ def _completed(part: Part, before: Noted | None, applied: int) -> Sequence[Snaps
     Where a table is held, reads of the snapshot may wait for the next compaction.
     """
     if before is None:
-        return part.told.snapshots
+        return part.announced.snapshots
     known = applied if before.told is None else before.told
-    return part.told.completed_since(known) if part.manifest.applies else ()
+    return part.announced.completed_since(known) if part.manifest.applies else ()
 
 
 def gathered(

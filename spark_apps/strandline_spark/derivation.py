@@ -11,7 +11,9 @@ def begun(known: Deliveries, context: Context) -> Derived:
     """The versions of a table that has none."""
     moves = known.moves is not None
     behind = latest(known, context)
-    keys = heads.begun(known.rows, context.run, known.moves, behind, shifts=context.rules.shifts)
+    keys = heads.found_first(
+        known.rows, context.run, known.moves, behind, shifts=context.rules.shifts
+    )
     if not keys.orderly:
         return derive(known.rows, context, moves=moves)
     ordered = derive_orderly(keys.of(known.rows, orderly=True), context, keys, None)
@@ -43,7 +45,7 @@ def _of_others(known: Deliveries, keys: Touched, standing: Standing, context: Co
     base = standing.heads.join(keys.appended, "_key", "left_semi")
     if not keys.rederived:
         return derive(rows, context, heads=base)
-    every = known.rows.join(keys.begun_anew, "_key", "left_semi")
+    every = known.rows.join(keys.derived_anew, "_key", "left_semi")
     moves = standing.moves is not None
     if keys.rederived == keys.count - keys.orderly:
         return derive(every, context, moves=moves)

@@ -117,7 +117,7 @@ def derive(
         turned = shift.in_turn(fresh, deliveries, full_before=context.rules.full_before)
         fresh, unseen = turned.where(~F.col("_unseen")), turned.where("_unseen")
         fresh = fresh.drop("_unseen")
-    regress = None if seen["regress"] is None else lineage.told(**seen["regress"].asDict())
+    regress = None if seen["regress"] is None else lineage.message(**seen["regress"].asDict())
     if context.keyless:
         regress = unordered(first) or regress
     if context.several:

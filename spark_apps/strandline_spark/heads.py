@@ -97,7 +97,7 @@ class Touched(Keys):
         return spread(rows, self.count - self.orderly - self.rederived)
 
     @property
-    def begun_anew(self) -> DataFrame:
+    def derived_anew(self) -> DataFrame:
         """`_key` of those that are re-derived."""
         return spread(self.rows.where("_rederive").select("_key"), self.rederived)
 
@@ -141,14 +141,14 @@ def unsettled(rows: DataFrame, history: DataFrame, fences: DataFrame | None) -> 
     return flying.unionByName(cut.join(places, left, "left_anti").select("_key"))
 
 
-def begun(
+def found_first(
     rows: DataFrame, run: int, moves: DataFrame | None, latest: Latest | None, *, shifts: bool
 ) -> Keys:
     """The keys of a table that has no history yet, and those at the other end of their moves."""
     keys = orderly.by_key(rows, run, shifts=shifts)
     beyond = _is_beyond(latest, F.col("first"))
     keys = keys.withColumn("_is_current", F.lit(None).cast("boolean"))
-    found = _told(keys, again=F.lit(False), orderly=F.col("shows") & beyond)
+    found = _judged(keys, again=F.lit(False), orderly=F.col("shows") & beyond)
     if moves is not None:
         ends = F.explode(F.array("_key", "_moved_to", "_moved_from")).alias("_key")
         found = _united(found.unionByName(_others(moves.select(ends).dropna(), again=False)))
@@ -174,7 +174,7 @@ def touched(batch: DataFrame, run: int, standing: Standing) -> Touched:
     old = old.where(F.col("_is_head") | F.col("_rederive")).drop("_rederive")
     found = Touched(rows, **size, old=old, gone=gone, former=None)
     former = standing.history.select("_key", "_seq_from", "_is_current")
-    former = kept(former.join(found.begun_anew, "_key", "left_semi"))
+    former = kept(former.join(found.derived_anew, "_key", "left_semi"))
     return replace(found, gone=_added(gone, totals(former)), former=former)
 
 
@@ -230,7 +230,7 @@ def _touched(batch: DataFrame, run: int, standing: Standing) -> DataFrame:
     # A row that stands open may be ended by a fence behind it; one that has ended cannot.
     stands = F.when(F.col("_is_current"), F.col("seen")).otherwise(F.col("first"))
     beyond = _is_beyond(standing.latest, stands)
-    found = _told(joined, again=again, orderly=has_row & beyond)
+    found = _judged(joined, again=again, orderly=has_row & beyond)
     if standing.unsettled is not None:
         found = _united(found.unionByName(_others(standing.unsettled, again=True)))
     if standing.local is not None:
@@ -245,7 +245,7 @@ def _touched(batch: DataFrame, run: int, standing: Standing) -> DataFrame:
     return _with_chains(found, standing.moves)
 
 
-def _told(keys: DataFrame, *, again: Column, orderly: Column) -> DataFrame:
+def _judged(keys: DataFrame, *, again: Column, orderly: Column) -> DataFrame:
     """What a run does with each key; `orderly`: whether one may be that is so by itself."""
     found = keys.withColumns({"_rederive": again, "_orderly": F.col("_orderly") & orderly & ~again})
     return found.select("_key", "_rederive", "_orderly", "changes", "partial", "_is_current")

@@ -47,7 +47,7 @@ def compared(cells: Cells) -> Column:
     return F.flatten(F.array(*held)) if held else _empty()
 
 
-def told(cells: Cells, defaults: Mapping[str, Column], texts: Collection[str]) -> Column:
+def certain(cells: Cells, defaults: Mapping[str, Column], texts: Collection[str]) -> Column:
     """Of an image's cells those that say what the row was, NULL where none does.
 
     `texts` are the columns of texts; `defaults` what a cell holds that its column's default fills.

@@ -55,10 +55,10 @@ def spans(
     if before is None:
         places = _places(every)
         return Spans(places, _spanning(every, places, own))
-    come = _places(new) - before.places if tally.reads else frozenset()
-    places = frozenset(sorted(before.places | come)[-_MOST:])
+    new_places = _places(new) - before.places if tally.reads else frozenset()
+    places = frozenset(sorted(before.places | new_places)[-_MOST:])
     found: frozenset[str] = frozenset()
-    if come:
+    if new_places:
         found = _spanning(every, places, own)
     elif places and tally.lowest is not None and tally.lowest < max(places):
         found = _spanning(new, places, own)

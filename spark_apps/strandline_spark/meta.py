@@ -193,7 +193,7 @@ class Meta:
             return [image.nothing().alias(name) for name in ("_before", "_after", "_told")]
         before, after = F.col("v.before"), F.col("v.after")
         if rules.shifts and not rules.full_before:
-            says = image.told(self._held(before), self._defaults(), self._texts())
+            says = image.certain(self._held(before), self._defaults(), self._texts())
             told = F.when(before.isNotNull(), says)
         return [
             F.when(before.isNotNull(), image.compared(self._held(before))).alias("_before"),

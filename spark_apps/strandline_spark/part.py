@@ -9,7 +9,7 @@ from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
 from strandline_spark import delta, landing
 from strandline_spark.connectors import CONNECTORS, Connector
-from strandline_spark.control import Told
+from strandline_spark.control import Announced
 from strandline_spark.intake import Shared
 
 
@@ -24,7 +24,7 @@ class Part:
     spark: SparkSession
     manifest: Manifest
     cut: TableCut
-    told: Told
+    announced: Announced
     refused: bool
     small: bool
     shared: Shared | None = None

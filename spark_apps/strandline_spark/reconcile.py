@@ -46,11 +46,13 @@ def reconcile(spark: SparkSession, manifest: Manifest) -> Receipt:
     prepare(spark, lake)
     delta.create(spark, lake.differences, delta.schema(DIFFERENCES), [], {})
     rules = CONNECTORS[manifest.connector].rules
-    told = control.told(session(spark, SETTINGS), manifest, rules)
+    announced = control.announced(session(spark, SETTINGS), manifest, rules)
     done = side_by_side(
         spark,
         manifest.tables,
-        lambda own, cut: _Reconciled(own, manifest, cut, told, refused=True, small=False).receipt(),
+        lambda own, cut: _Reconciled(
+            own, manifest, cut, announced, refused=True, small=False
+        ).receipt(),
     )
     seconds = round(time.monotonic() - began, 3)
     return Receipt(manifest.source, manifest.number, done, seconds=seconds)

@@ -35,7 +35,7 @@ from strandline_spark import (
 from strandline_spark.batch import Batch
 from strandline_spark.compaction import SETTINGS, prepare, session, side_by_side
 from strandline_spark.connectors import CONNECTORS
-from strandline_spark.control import Told
+from strandline_spark.control import Announced
 from strandline_spark.noted import Noted
 from strandline_spark.swap import Stores
 from strandline_spark.table import TableRun
@@ -50,12 +50,12 @@ def replay(spark: SparkSession, manifest: Manifest) -> Receipt:
     prepare(spark, lake)
     prepare(spark, replace(lake, shadow=manifest.number))
     rules = CONNECTORS[manifest.connector].rules
-    told = control.told(session(spark, SETTINGS), manifest, rules)
+    announced = control.announced(session(spark, SETTINGS), manifest, rules)
     order = Rebuild(**manifest.order)
     few = small.few(session(spark, SETTINGS), manifest)
 
     def again(own: SparkSession, cut: TableCut) -> TableReceipt:
-        return _Replay(own, manifest, cut, told, cut.table in few.short).receipt(order)
+        return _Replay(own, manifest, cut, announced, cut.table in few.short).receipt(order)
 
     done = side_by_side(spark, manifest.tables, again, few)
     _refuse_half(spark, lake, manifest, done)
@@ -113,7 +113,7 @@ class _Replay:
     spark: SparkSession
     manifest: Manifest
     cut: TableCut
-    told: Told
+    announced: Announced
     small: bool
 
     def receipt(self, order: Rebuild) -> TableReceipt:
@@ -126,7 +126,7 @@ class _Replay:
             return replace(done.receipt, history_version=delta.version(spark, history))
         abandoned.forget_before(spark, lake, table, number)
         self._refuse_loss(lake)
-        shadow = _Shadow(spark, self.manifest, self.cut, self.told, False, self.small)
+        shadow = _Shadow(spark, self.manifest, self.cut, self.announced, False, self.small)
         built = shadow.compact()
         if built.history_version < 0:
             raise Terminal(f"{self.cut.topic}: nothing that is landed makes a version")

@@ -35,11 +35,11 @@ def requeue(spark: SparkSession, manifest: Manifest) -> Receipt:
     began = time.monotonic()
     prepare(spark, SourceLake(manifest.lake, manifest.source))
     rules = CONNECTORS[manifest.connector].rules
-    told = control.told(session(spark, SETTINGS), manifest, rules)
+    announced = control.announced(session(spark, SETTINGS), manifest, rules)
     few = small.few(session(spark, SETTINGS), manifest)
 
     def again(own: SparkSession, cut: TableCut) -> Requeued:
-        return Requeued(own, manifest, cut, told, refused=True, small=cut.table in few.short)
+        return Requeued(own, manifest, cut, announced, refused=True, small=cut.table in few.short)
 
     tables = side_by_side(spark, manifest.tables, lambda own, cut: again(own, cut).compact(), few)
     # One after the other, and last: they all leave one table, and what follows may find them there.
@@ -80,8 +80,8 @@ class Requeued(TableRun):
         if delta.applied(self.spark, quarantine, self.struck) < self.run:
             return TableRun.compact(self)
         mine = (text for run, text in delta.texts(self.spark, quarantine) if run == self.run)
-        told = (noted.receipt for noted in map(Noted.from_text, mine) if noted is not None)
-        own = next((receipt for receipt in told if receipt.table == self.cut.table), None)
+        receipts = (noted.receipt for noted in map(Noted.from_text, mine) if noted is not None)
+        own = next((receipt for receipt in receipts if receipt.table == self.cut.table), None)
         if own is None:
             raise Terminal(
                 f"{quarantine}: what run {self.run} read again of {self.cut.table} has left, but "

@@ -219,7 +219,7 @@ class TableRun(Part):
         flying = tally.in_flight if self.connector.rebases else 0
         again = known.flying and bool(flying or tally.reads or known.spanned)
         cuts = known.fences
-        fresh = self._fresh(cuts, again=again, come=swept or bool(tally.fences))
+        fresh = self._fresh(cuts, again=again, arrived_now=swept or bool(tally.fences))
         return Standing(
             history=history,
             heads=heads.heads(history, known.new, tally.landed, fresh),
@@ -237,12 +237,12 @@ class TableRun(Part):
         parts += [known.crowded] if known.crowded is not None else []
         return reduce(DataFrame.unionByName, parts) if parts else None
 
-    def _fresh(self, cuts: DataFrame | None, *, again: bool, come: bool) -> DataFrame | None:
+    def _fresh(self, cuts: DataFrame | None, *, again: bool, arrived_now: bool) -> DataFrame | None:
         """The fences that may stand where none stood before; None where there is none.
 
-        `come`: some are of this run; `again`: those in flight may have stood elsewhere.
+        `arrived_now`: some are of this run; `again`: those in flight may have stood elsewhere.
         """
-        if cuts is None or not (come or (again and not cuts.where("_in_flight").isEmpty())):
+        if cuts is None or not (arrived_now or (again and not cuts.where("_in_flight").isEmpty())):
             return None
         moved = F.col("_in_flight") if again else F.lit(False)
         return cuts.where((F.col("_first_run") == self.run) | moved)

@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from strandline.changes.position import NO_PARTITION
-from strandline.law.doubts.unordered import words
+from strandline.law.doubts.unordered import message
 from strandline_spark.distinct import STREAMED, is_placed, major
 from strandline_spark.single import single
 
@@ -21,4 +21,4 @@ def unordered(changes: DataFrame) -> str | None:
         .agg(F.min("at").alias("at"))
     )
     first = single(told)["at"]
-    return None if first is None else words(**first.asDict())
+    return None if first is None else message(**first.asDict())

@@ -47,7 +47,7 @@ def work_off(spark: SparkSession, manifest: Manifest, receipt: str) -> None:
     log.info("Run %d of %s: %s", manifest.number, manifest.source, manifest.work)
     made = done(spark, manifest)
     for table in (*made.tables, *made.stores):
-        log.info("%s: %s", table.table, table.told(manifest.work))
+        log.info("%s: %s", table.table, table.summary(manifest.work))
     files.write_text(spark, receipt, made.to_json())
 
 

@@ -53,7 +53,7 @@ class Change:
     sent and have no entry, columns in `unheld` were sent with a value that their type cannot hold.
     `identity` is equal for two deliveries of one change (docs/facts/order.md, "Identity of a
     change"). `seq` is "" for a tombstone until the distinct stage has placed it. `before`
-    and `after` are the images that tell rows apart, None where absent; `told` is what a `before`
+    and `after` are the images that tell rows apart, None where absent; `certain` is what a `before`
     says for certain, None for nothing: in the rest something may stand in for what is not in the
     log. `scope` is that of `changes.scope`, `emitted` the envelope's own time in milliseconds.
     `whole`: a read of a whole table's snapshot. `in_flight`: of a transaction that may have been
@@ -77,7 +77,7 @@ class Change:
     moved_from: str | None = None
     tx_id: str | None = None
     before: Image | None = None
-    told: Image | None = None
+    certain: Image | None = None
     after: Image | None = None
     scope: str | None = None
     emitted: int | None = None

@@ -43,7 +43,7 @@ def alike(one: Image, other: Image) -> bool:
     return all(one[name] == other[name] for name in one.keys() & other.keys())
 
 
-def told(image: Image, defaults: Mapping[str, object]) -> Image | None:
+def certain(image: Image, defaults: Mapping[str, object]) -> Image | None:
     """The cells that say what the row was, of an image that may hold the key only; None: nothing.
 
     NULLs, fallbacks and defaults of columns may stand in for what is not in the log.

@@ -10,7 +10,7 @@ lineage of the log").
 from strandline.errors import Terminal
 
 
-def told(partition: int, offset: int, position: str | None) -> str:
+def message(partition: int, offset: int, position: str | None) -> str:
     """What is to be said of the first change that goes back."""
     return (
         f"the record at offset {offset} of partition {partition} goes back to position {position}: "

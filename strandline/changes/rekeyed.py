@@ -36,10 +36,10 @@ def check(latest: Mapping[Identity, str], standing: Mapping[Identity, str]) -> N
     for (table, old), since in sorted(standing.items(), key=lambda each: (each[1], each[0])):
         for (other, new), last in sorted(latest.items()):
             if other == table and new != old and last > since:
-                raise Terminal(_told(old, new))
+                raise Terminal(_message(old, new))
 
 
-def _told(old: Iterable[str], new: Iterable[str]) -> str:
+def _message(old: Iterable[str], new: Iterable[str]) -> str:
     return (
         f"the key of the table changed from ({', '.join(old)}) to ({', '.join(new)}), and rows "
         "under the old one would stay current for ever: let the connector take a snapshot of the "

@@ -50,8 +50,8 @@ class YugabyteDB(Connector):
             return Position(_place(lsn), lsn, text(source.get("txId")) or f"{term}:{index}")
         major = digits(commit, 16, "source.commit_time")
         local = None if tablet is None else _local(lsn, tablet)
-        told = lsn if local is None else f"{lsn}@{tablet}"
-        return Position(major, told, commit, local=local)
+        shown = lsn if local is None else f"{lsn}@{tablet}"
+        return Position(major, shown, commit, local=local)
 
     def fence(self, source: Mapping[str, Any]) -> Position:
         """Before every row, until the rows of a key tell behind which of them it stands."""

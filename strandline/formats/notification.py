@@ -66,11 +66,11 @@ def notice(payload: Mapping[str, object]) -> Notice | None:
         return None
     kind, timestamp = str(payload.get("type")), integer(payload.get("timestamp"))
     data = payload.get("additional_data")
-    told = data if isinstance(data, Mapping) else {}
-    connector, table = text(told.get("connector_name")), text(told.get("scanned_collection"))
+    details = data if isinstance(data, Mapping) else {}
+    connector, table = text(details.get("connector_name")), text(details.get("scanned_collection"))
     if timestamp is None:
         return None
-    if kind == _SCANNED and table is not None and told.get("status") in _SUCCEEDED:
+    if kind == _SCANNED and table is not None and details.get("status") in _SUCCEEDED:
         return Notice(timestamp, kind, connector, table)
     return Notice(timestamp, kind, connector) if kind in (_STARTED, *_ENDS) else None
 
@@ -91,22 +91,22 @@ def trusted(snapshots: Iterable[Snapshot], *, several_tasks: bool) -> list[Snaps
 
 def _completed(notices: Iterable[Notice]) -> Iterator[Snapshot]:
     """Those of one connector."""
-    began, begun = 0, 0
+    since, starts = 0, 0
     scanned: dict[str, int] = {}  # since when: of two tries the second counts
     for each in sorted(notices, key=lambda n: (n.timestamp, _ORDER.get(n.type, len(_ORDER)))):
         if each.type == _STARTED:
-            began, begun = each.timestamp, begun + 1
+            since, starts = each.timestamp, starts + 1
         elif each.table is not None:
-            scanned |= {each.table: began} if began else {}
+            scanned |= {each.table: since} if since else {}
         else:
             if each.type == _COMPLETED and scanned:
                 yield from _by_table(scanned, each)
-            elif each.type == _COMPLETED and begun:
-                yield Snapshot(began, each.timestamp, each.connector, doubtful=begun > 1)
-            scanned, begun = {}, 0
+            elif each.type == _COMPLETED and starts:
+                yield Snapshot(since, each.timestamp, each.connector, doubtful=starts > 1)
+            scanned, starts = {}, 0
 
 
 def _by_table(scanned: Mapping[str, int], end: Notice) -> Iterator[Snapshot]:
-    for began in sorted(set(scanned.values())):
-        tables = frozenset(table for table, since in scanned.items() if since == began)
-        yield Snapshot(began, end.timestamp, end.connector, tables)
+    for started in sorted(set(scanned.values())):
+        tables = frozenset(table for table, since in scanned.items() if since == started)
+        yield Snapshot(started, end.timestamp, end.connector, tables)

@@ -136,7 +136,7 @@ class Table:
         if len(context.facts.latest) > 1:
             standing.append(self.plain.keys_standing())
         rekeyed.check(context.facts.latest, standing)
-        return self._told(context, derived, regress)
+        return self._history(context, derived, regress)
 
     def _not_plain(self, context: group.Table) -> set[str]:
         """Keys that the plain fold cannot take, because of what the whole table says, or it finds.
@@ -252,7 +252,7 @@ class Table:
             raise held(regress)
         return regress
 
-    def _told(
+    def _history(
         self, context: group.Table, derived: Sequence[Derived], regress: str | None
     ) -> TableHistory:
         versions = Versions(

@@ -60,7 +60,7 @@ class TableReceipt:
     transient: bool = False
     did: Mapping[str, int] = field(default_factory=dict)
 
-    def told(self, work: Work) -> str:
+    def summary(self, work: Work) -> str:
         """What a run with that work did to the table, in a line for logs."""
         if self.error is not None:
             return self.error

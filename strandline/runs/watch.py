@@ -122,7 +122,7 @@ class State:
     """
 
     instant: datetime | None = None
-    told: Mapping[str, Condition] = field(default_factory=dict)
+    reported: Mapping[str, Condition] = field(default_factory=dict)
     unlanded: Mapping[str, Mark] = field(default_factory=dict)
     silent_since: datetime | None = None
     tallies: Mapping[str, Tally] = field(default_factory=dict)
@@ -139,9 +139,10 @@ class State:
     def from_json(text: str) -> "State":
         """The state that `to_json` wrote."""
         fields = json.loads(text)
+        reported = fields.get("reported", fields.get("told", {}))  # as version 0.1 called it
         return State(
             instant=_time(fields["instant"]),
-            told={name: _condition(each) for name, each in fields["told"].items()},
+            reported={name: _condition(each) for name, each in reported.items()},
             unlanded={
                 topic: Mark(each["landed_to"], datetime.fromisoformat(each["since"]))
                 for topic, each in fields["unlanded"].items()
@@ -167,15 +168,17 @@ def look(state: State, of: SourceStanding, instant: datetime) -> tuple[tuple[Ale
     conditions = (*_conditions(of, instant, marks, silent_since), *_failing(of.source, tallies))
     found = {each.id: each for each in conditions}
     if of.silent:
-        unknown = (each for each in state.told.values() if each.kind in _UNKNOWN_IN_SILENCE)
+        unknown = (each for each in state.reported.values() if each.kind in _UNKNOWN_IN_SILENCE)
         found = {each.id: each for each in unknown} | found
-    started = [Alert(of.source, each) for name, each in found.items() if name not in state.told]
+    started = [Alert(of.source, each) for name, each in found.items() if name not in state.reported]
     ended = [
-        Alert(of.source, each, ended=True) for name, each in state.told.items() if name not in found
+        Alert(of.source, each, ended=True)
+        for name, each in state.reported.items()
+        if name not in found
     ]
     # Of what was told, as it was told: only what starts or ends is a change.
-    told = {name: state.told.get(name, each) for name, each in found.items()}
-    return (*started, *ended), State(instant, told, marks, silent_since, tallies)
+    reported = {name: state.reported.get(name, each) for name, each in found.items()}
+    return (*started, *ended), State(instant, reported, marks, silent_since, tallies)
 
 
 def _marks(state: State, of: SourceStanding, instant: datetime) -> Mapping[str, Mark]:

@@ -26,5 +26,5 @@ def shown(length: timedelta) -> str:
         number, rest = divmod(rest, seconds)
         if number or parts:
             parts.append((number, unit))
-    told = [f"{number}{unit}" for number, unit in parts[:2] if number]
-    return " ".join(told) or "0s"
+    words = [f"{number}{unit}" for number, unit in parts[:2] if number]
+    return " ".join(words) or "0s"

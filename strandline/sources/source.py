@@ -345,10 +345,10 @@ class _Document:
             sweep=section.take("sweep", bool, rules.sweep),
             hold_regress=section.take("hold_regress", bool, rules.hold_regress),
         )
-        borne = self._tolerance(section, tolerance)
+        tolerated = self._tolerance(section, tolerance)
         section.finish()
         self._check(section, own)
-        return TableSpec(topic, name, own, borne)
+        return TableSpec(topic, name, own, tolerated)
 
     def _check(self, section: Section, rules: TableRules) -> None:
         where = f"{self.path}: {section.title}"

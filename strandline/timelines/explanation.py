@@ -111,13 +111,13 @@ def _others(
     stages: Stages, records: Iterable[Record], quarantined: Iterable[Quarantined]
 ) -> tuple[dict[str, list[Passed]], int]:
     """What is no change and no truncate, by key; and how many unreadable ones have no key."""
-    told = {change.at for change in stages.changes} | {fence.at for fence in stages.fences}
+    known = {change.at for change in stages.changes} | {fence.at for fence in stages.fences}
     unreadable = {each.at: each for each in quarantined}
     found: dict[str, list[Passed]] = defaultdict(list)
     nameless = 0
     for record in records:
         at = record.at
-        if at in told:
+        if at in known:
             continue
         bare = stages.decoder.decode(replace(record, value=None, headers=()))
         refused = unreadable.get(at)
@@ -221,7 +221,7 @@ class _Telling:
 
         What has no position of its own comes after the record before it in its partition.
         """
-        told = self._told()
+        known = self._consequential()
         previous: dict[tuple[str, int], Change | Passed] = {}
         seqs: dict[tuple[str, int], str] = {}
         for at, delivery in sorted(self._deliveries(), key=lambda each: each[0].order):
@@ -231,7 +231,7 @@ class _Telling:
             place = (seqs[at.log], _OWN if own else at.offset)
             if isinstance(delivery, Passed):
                 yield place, delivery
-            elif at not in told:
+            elif at not in known:
                 yield place, self._passed(delivery, before)
             if isinstance(delivery, Change) or delivery.reason is Reason.QUARANTINED:
                 previous[at.log] = delivery
@@ -240,7 +240,7 @@ class _Telling:
         yield from ((change.at, change) for change in self.changes)
         yield from ((passed.record.at, passed) for passed in self.others)
 
-    def _told(self) -> set[Coordinates]:
+    def _consequential(self) -> set[Coordinates]:
         """Where the records stand that opened or closed something."""
         ends = {life.end.at for life in self.lives if isinstance(life.end, Change)}
         return ends | {at for at, version in self.versions.items() if version.key == self.key}

@@ -75,7 +75,7 @@ def test_an_old_image_may_be_nested_as_deeply_as_a_parser_lets_it(depth):
     envelope = {**ENVELOPE, "op": "u", "before": {"id": 1, "name": cell}}
     found = outcome(value=json.dumps(envelope).encode())
     assert isinstance(found, Decoded)
-    assert found.change.told == {"name": cell}
+    assert found.change.certain == {"name": cell}
 
 
 def test_a_row_change_without_a_key_is_quarantined():

@@ -8,7 +8,7 @@ from strandline.runs.receipt import Counts, TableReceipt
 
 def told(work, **fields):
     fields = {"counts": Counts(), "seconds": 12.34} | fields
-    return TableReceipt("orders", "shop.orders", **fields).told(work)
+    return TableReceipt("orders", "shop.orders", **fields).summary(work)
 
 
 def test_a_compaction_is_told_by_its_counts():

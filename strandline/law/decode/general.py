@@ -221,7 +221,7 @@ class Decoder:
             moved_from=moved_from,
             tx_id=event.tx_id(transaction),
             before=compared,
-            told=_told(compared, document.schema, event),
+            certain=_certain(compared, document.schema, event),
             after=self._compared(sent, key) if op in IMAGES else None,
             scope=event.scope_in(epoch, marked=ROUTED in names(key)),
             emitted=integer(envelope.get("ts_ms")),
@@ -270,8 +270,8 @@ class Decoder:
     ) -> Mapping[str, ColumnType]:
         if not definitions:
             return self.rules.contract
-        told = schema_history.in_force(definitions, at).types(named)
-        return {**told, **self.rules.contract}
+        defined = schema_history.in_force(definitions, at).types(named)
+        return {**defined, **self.rules.contract}
 
     def _place(self, record: Record, event: Event) -> str | None:
         """Where in the log the record stands; None where nothing says so."""
@@ -376,11 +376,11 @@ def _image(document: Document, name: str) -> Mapping[str, Any] | None:
     return {name: cell for name, cell in row.items() if name in described} if described else None
 
 
-def _told(before: Image | None, schema: Mapping[str, Any] | None, event: Event) -> Image | None:
+def _certain(before: Image | None, schema: Mapping[str, Any] | None, event: Event) -> Image | None:
     if before is None or event.full_before:
         return before
     fields = connect.row_fields(schema).items()
-    return image.told(before, {name: field.get("default") for name, field in fields})
+    return image.certain(before, {name: field.get("default") for name, field in fields})
 
 
 def _other(

@@ -29,5 +29,5 @@ def regress(changes: Iterable[Change], *, reads_newest: bool) -> Doubt | None:
         if back:
             position = None if change.position is None else change.position.text
             at = change.at
-            return at.offset, at.partition, lineage.told(at.partition, at.offset, position)
+            return at.offset, at.partition, lineage.message(at.partition, at.offset, position)
     return None

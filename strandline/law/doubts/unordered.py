@@ -19,15 +19,15 @@ def unordered(changes: Iterable[Change]) -> Doubt | None:
     for change in changes:
         if change.op not in {Op.READ, Op.TOMBSTONE}:
             places[change.key, major_of(change.seq)].append(change)
-    told = [
+    found = [
         max((c.at.offset, c.at.partition) for c in group)
         for (_, major), group in places.items()
         if is_placed(major) and len({lane(c.seq) for c in group}) > 1
     ]
-    return (*min(told), words(*min(told))) if told else None
+    return (*min(found), message(*min(found))) if found else None
 
 
-def words(offset: int, partition: int) -> str:
+def message(offset: int, partition: int) -> str:
     """What is to be said of it."""
     return (
         f"the record at offset {offset} of partition {partition} has no key and changed a row at "

@@ -19,22 +19,22 @@ FORMAT = 1  # another number where the shape is another one
 
 def written(facts: Facts) -> bytes:
     """The facts as bytes."""
-    told = [_pairs(getattr(facts, of.name)) for of in fields(Facts)]
-    return msgspec.msgpack.encode([FORMAT, *told], enc_hook=_named)
+    values = [_pairs(getattr(facts, of.name)) for of in fields(Facts)]
+    return msgspec.msgpack.encode([FORMAT, *values], enc_hook=_named)
 
 
 def read(data: bytes) -> Facts:
     """The facts of such a document; `Terminal` where another version of Strandline wrote it."""
     try:
-        number, *told = msgspec.msgpack.decode(data)
+        number, *values = msgspec.msgpack.decode(data)
     except (ValueError, TypeError) as error:
         raise Terminal(_UNREADABLE) from error
-    if number != FORMAT or len(told) != len(_SHAPES):
+    if number != FORMAT or len(values) != len(_SHAPES):
         raise Terminal(_UNREADABLE)
     return Facts(
         **{
             name: _made(value, shape)
-            for (name, shape), value in zip(_SHAPES.items(), told, strict=True)
+            for (name, shape), value in zip(_SHAPES.items(), values, strict=True)
         }
     )
 

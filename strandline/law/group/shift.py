@@ -91,10 +91,10 @@ def _queued(
 
 def _left(queue: deque[_Instance], change: Change) -> _Instance | None:
     """The row that a delete takes; None where it takes one that was never seen."""
-    like = _like(queue, change.before) or _like(queue, change.told)
+    like = _like(queue, change.before) or _like(queue, change.certain)
     if like is not None:
         return like
-    if change.told is None:
+    if change.certain is None:
         return queue[-1]
     return None if all(row.took_over for row in queue) else queue[0]
 

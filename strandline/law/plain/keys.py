@@ -149,9 +149,9 @@ class PlainKeys:
         for number, n in first.items():
             shape = self.typed.shapes[number]
             where = rows.partition[n], rows.offset[n]
-            told = [(declared, shape.declared), (inferred, shape.inferred)]
-            told += [(described, shape.declared)] if shape.described else []
-            for known, types in told:
+            sources = [(declared, shape.declared), (inferred, shape.inferred)]
+            sources += [(described, shape.declared)] if shape.described else []
+            for known, types in sources:
                 for column, (name, of) in enumerate(types.items()):
                     own = known.setdefault(name, {})
                     own[of] = min((*where, column), own.get(of, (*where, column)))

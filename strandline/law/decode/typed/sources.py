@@ -22,7 +22,7 @@ _STATEMENT = TimeQuality.STATEMENT.value
 _FAR = 1 << 63  # beyond any position that is a number of 64 bits with a sign
 
 # Major position, own position, text for people, quality of the time, transaction.
-Told = tuple[str, str, str, str, str | None]
+Origin = tuple[str, str, str, str, str | None]
 
 
 class Source(msgspec.Struct, gc=False):
@@ -64,7 +64,7 @@ class UnclearError(ValueError):
     """Something that is for the general decoder to judge."""
 
 
-def postgresql(source: PostgreSQLSource, read: bool, snapshot: bool) -> Told:  # noqa: FBT001
+def postgresql(source: PostgreSQLSource, read: bool, snapshot: bool) -> Origin:  # noqa: FBT001
     """See `strandline.connectors.postgresql`."""
     pair = _SEQUENCE.fullmatch(source.sequence)
     if pair is None:
@@ -83,7 +83,7 @@ def postgresql(source: PostgreSQLSource, read: bool, snapshot: bool) -> Told:  #
     return f"{end:016x}{own}", own + own, f"{end}/{start}", quality, tx_id
 
 
-def mysql(source: MySQLSource, read: bool, snapshot: bool) -> Told:  # noqa: FBT001
+def mysql(source: MySQLSource, read: bool, snapshot: bool) -> Origin:  # noqa: FBT001
     """See `strandline.connectors.mysql`."""
     del read
     pos = source.pos
