@@ -17,10 +17,10 @@ from strandline.connectors import CONNECTORS
 from strandline.law import Stream
 from strandline.law.decode.general import Decoder, Outcome
 from strandline.law.facts import Facts
+from strandline.law.facts.survey import columns_of
 from strandline.law.plain.fold import Fences
 from strandline.law.plain.keys import PlainKeys
 from strandline.law.plain.passing import passing
-from strandline.law.table import columns_of
 from strandline.law.versions import Versions
 
 _CONNECTOR = CONNECTORS["postgresql"]

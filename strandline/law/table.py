@@ -6,14 +6,13 @@ before. All other keys keep their versions.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from strandline.cells import inference, naming, widening
 from strandline.cells.types import ColumnType
-from strandline.changes.change import Change, Fence, Op, Quarantined
+from strandline.changes.change import Change, Fence, Quarantined
 from strandline.changes.key import names
 from strandline.changes.lineage import held
 from strandline.changes.position import major_of
@@ -28,11 +27,12 @@ from strandline.law.decode.general import Decoded, Decoder
 from strandline.law.decode.typed import Typed
 from strandline.law.doubts import rekeyed
 from strandline.law.facts import Facts
+from strandline.law.facts.survey import columns_of, survey
 from strandline.law.group import Derived, in_flight, moves, repetition, sweep
 from strandline.law.group.distinct import Distinct, first_fences
+from strandline.law.group.edges import edges, joined
 from strandline.law.group.fold import Shape
 from strandline.law.group.link import Linked, ordered
-from strandline.law.group.moves import Moves
 from strandline.law.plain.fold import Fences
 from strandline.law.plain.keys import PlainKeys
 from strandline.law.records import Records
@@ -294,74 +294,6 @@ class Table:
                 context.shape,
             ),
         )
-
-
-def columns_of(facts: Facts, texts: frozenset[str]) -> dict[str, ColumnType]:
-    """The business columns: declared ones as they appeared, then inferred ones by name.
-
-    Raises `Terminal` where a column's values have no type in common, or its name is taken.
-    """
-    naming.check({**facts.declared, **facts.inferred})
-    shown = {
-        name: inference.merged(name, sorted(kinds, key=kinds.__getitem__))
-        for name, kinds in facts.inferred.items()
-    }
-    declared = sorted(facts.declared.items(), key=lambda each: min(each[1].values()))
-    columns = {
-        name: widening.common(
-            name,
-            [*sorted(kinds, key=kinds.__getitem__), *([shown[name]] if name in shown else [])],
-            texts,
-        )
-        for name, kinds in declared
-    }
-    return columns | {name: shown[name] for name in sorted(shown.keys() - columns.keys())}
-
-
-def survey(facts: Facts, rows: Sequence[Decoded], snapshots: Sequence[Snapshot]) -> Facts:
-    """The facts and what the places of rows tell, of all deliveries of a table."""
-    streamed: list[Change | Fence] = [
-        *(row.change for row in rows if row.change.op is not Op.READ),
-        *facts.fences.values(),
-    ]
-    facts += Facts(open=in_flight.open_transactions(streamed, facts.reads))
-    changes = [group.settled(row, facts) for row in rows]
-    facts += Facts(latest=rekeyed.latest(changes), first=sweep.first_reads(changes, snapshots))
-    connector = facts.connector
-    if connector is not None and connector.infers_moves:
-        facts += Facts(halves=moves.halves(changes))
-    if connector is not None and connector.shares:
-        shared, rewound = repetition.survey(changes)
-        facts += Facts(shared=shared, rewound=rewound)
-    return facts
-
-
-def edges(rows: Iterable[Decoded], moves: Moves) -> Iterator[tuple[str, str]]:
-    """The keys that rows have moved between."""
-    for row in rows:
-        change = row.change
-        for other in (change.moved_to, change.moved_from):
-            if other is not None:
-                yield change.key, other
-    yield from moves.values()
-
-
-def joined(keys: Iterable[str], edges: Iterable[tuple[str, str]]) -> Iterator[list[str]]:
-    """The groups of keys that edges join, each in order (union-find)."""
-    parent: dict[str, str] = {}
-
-    def root(key: str) -> str:
-        while (above := parent.get(key, key)) != key:
-            parent[key] = parent.get(above, above)  # halves the way for those who come after
-            key = above
-        return key
-
-    for one, other in edges:
-        parent[root(one)] = root(other)
-    groups: dict[str, list[str]] = defaultdict(list)
-    for key in sorted(keys):
-        groups[root(key)].append(key)
-    yield from groups.values()
 
 
 def _without(changes: Iterable[Change], names: AbstractSet[str]) -> set[str]:

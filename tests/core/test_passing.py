@@ -8,11 +8,11 @@ from bench.core.records import TOPIC, partial, plain
 from strandline.connectors import CONNECTORS
 from strandline.law.decode.general import Decoder
 from strandline.law.decode.typed import Typed
+from strandline.law.facts.survey import columns_of
 from strandline.law.landed import Landed
 from strandline.law.plain.fold import Fences
 from strandline.law.plain.keys import PlainKeys
 from strandline.law.plain.passing import NotPlainError, passing
-from strandline.law.table import columns_of
 
 CONNECTOR = CONNECTORS["postgresql"]
 NO_FENCES = Fences((), (), frozenset(), ())

@@ -7,8 +7,8 @@ from strandline.errors import Terminal
 from strandline.law.decode.general import Decoder
 from strandline.law.facts import NONE, merged
 from strandline.law.facts.document import read, written
+from strandline.law.facts.survey import columns_of, survey
 from strandline.law.records import facts_of
-from strandline.law.table import columns_of, survey
 
 _EXAMPLES = range(12)
 

@@ -14,7 +14,7 @@ from workloads import SOURCES, Choices, captured
 from strandline.law import Stream
 from strandline.law.facts import document
 from strandline.law.group import derive
-from strandline.law.table import edges, joined
+from strandline.law.group.edges import edges, joined
 
 _EXAMPLES = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "20"))
 _SEED = int(os.environ.get("STRANDLINE_FUZZ_SEED", "0"))
