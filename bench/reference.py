@@ -1,7 +1,7 @@
 """The history that follows from a stream itself, without any JSON: what every contender must give.
 
 Per key and in the order of the log: an image begins a version; whatever comes next of the key, or a
-truncate before that, ends it. A test holds this against Strandline's interpreter.
+truncate before that, ends it. A test holds this against Strandline's law.
 """
 
 from dataclasses import dataclass

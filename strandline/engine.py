@@ -1,4 +1,4 @@
-"""Engines: what folds a capture into histories. The interpreter is one, Spark another.
+"""Engines: what folds a capture into histories. The law is one, Spark another.
 
 Engines are found by entry point (`strandline.engines` in pyproject.toml), so the core needs to know
 none of them.

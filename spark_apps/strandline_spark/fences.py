@@ -1,4 +1,4 @@
-"""Fences in columns: truncates, and the sweeps of complete snapshots (`interpreter.sweep`)."""
+"""Fences in columns: truncates, and the sweeps of complete snapshots (`law.group.sweep`)."""
 
 from collections.abc import Collection, Sequence
 

@@ -1,4 +1,4 @@
-"""Transactions that may have been open at a snapshot; the twin of `interpreter.in_flight`.
+"""Transactions that may have been open at a snapshot; the twin of `strandline.law.group.in_flight`.
 
 The deliveries of the first one after a start are few. `_kind` tells them from other rows: they are
 found by their partition. Of those that go on behind reads the ids are noted with each commit.

@@ -1,4 +1,4 @@
-"""Rows under a key that their table has no more, in columns; the twin of `interpreter.rekeyed`.
+"""Rows under a key that their table has no more, in columns; the twin of `law.doubts.rekeyed`.
 
 Keys are few: what they consist of is metadata, and comes to the driver.
 """

@@ -1,4 +1,4 @@
-"""Rows of several servers in columns; the twin of `changes.scope` and `interpreter.servers`."""
+"""Rows of several servers in columns; the twin of `changes.scope` and `law.doubts.servers`."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F

@@ -1,6 +1,6 @@
 """Why the history of a key is what it is: its versions, and the records that made none.
 
-Told from what the interpreter's stages hand to each other: which deliveries `distinct` keeps, which
+Told from what the law's stages hand to each other: which deliveries `distinct` keeps, which
 changes `link` puts into lives, which images `fold` makes versions of. Facts only; they are drawn by
 `strandline.timelines.drawing`.
 """

@@ -28,7 +28,7 @@ State = dict[str, Counter[str]]
 
 
 def violations(lake: SourceLake, records: Iterable[Record]) -> list[str]:
-    """Where histories or counts are not the interpreter's, or a record was not landed once.
+    """Where histories or counts are not the law's, or a record was not landed once.
 
     That is before anything is ordered besides compaction.
     """

@@ -1,4 +1,4 @@
-"""The generator's records mean what its reference says: the interpreter folds them to the same."""
+"""The generator's records mean what its reference says: the law folds them to the same."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -46,7 +46,7 @@ def landed_records(folder, of):
 
 
 @pytest.mark.parametrize("extreme", [{"letters": 5_000}, {"transaction": 10_000}, {"keys": 1}])
-def test_the_interpreter_gives_the_expected_history_of_extremes(tmp_path, extreme):
+def test_the_law_gives_the_expected_history_of_extremes(tmp_path, extreme):
     of = shape(**extreme)
     changes, records = landed_records(tmp_path / "landing", of)
     outcome = interpret(records, CONNECTORS["postgresql"], EPOCH, lambda _: RULES)
@@ -59,7 +59,7 @@ def test_the_interpreter_gives_the_expected_history_of_extremes(tmp_path, extrem
 
 @pytest.mark.parametrize("schemas", [False, True])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_interpreter_gives_the_expected_history(tmp_path, schemas, seed):
+def test_the_law_gives_the_expected_history(tmp_path, schemas, seed):
     of = shape(moves=0.05, schemas=schemas, seed=seed)
     changes, records = landed_records(tmp_path / "landing", of)
     outcome = interpret(records, CONNECTORS["postgresql"], EPOCH, lambda _: RULES)

@@ -1,4 +1,4 @@
-"""Every row of the type table, decoded by the interpreter."""
+"""Every row of the type table, decoded by the law."""
 
 import json
 

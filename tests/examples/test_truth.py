@@ -134,7 +134,7 @@ def test_a_long_value_is_cut_in_the_reason(version, happened, truth):
 @pytest.mark.parametrize(
     ("name", "clock_us"), [("postgres-inventory", 1), ("mariadb-inventory", 1_000_000)]
 )
-def test_the_interpreter_tells_each_capture_as_it_happened(name, clock_us):
+def test_the_law_tells_each_capture_as_it_happened(name, clock_us):
     folder = EXAMPLES / name
     histories = interpret(capture.read([folder / "capture.jsonl"]))
     rows = [

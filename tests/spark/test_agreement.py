@@ -1,4 +1,4 @@
-"""Two engines, one history: Spark prints what the interpreter prints, in any batching."""
+"""Two engines, one history: Spark prints what the law prints, in any batching."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""The cases of tests/cases on the Spark engine: the interpreter's history, to the letter.
+"""The cases of tests/cases on the Spark engine: the law's history, to the letter.
 
 Cases of one connector are packed into one lake, each in topics of its own. They arrive in two runs
 that part the case in its middle, the second of which brings all but a quarter once more. `make
@@ -82,7 +82,7 @@ ARRIVALS = [repeating] if WANTED is None else [as_written, repeating]
 
 @pytest.mark.parametrize("arrival", ARRIVALS)
 @pytest.mark.parametrize("pack", packs())
-def test_the_cases_of_a_pack_have_the_interpreter_s_histories(spark, tmp_path, pack, arrival):
+def test_the_cases_of_a_pack_have_the_law_s_histories(spark, tmp_path, pack, arrival):
     specs = {case.prefix: parsed(case) for case in pack}
     arrivals = {case.prefix: arrival(case) for case in pack}
     delivered = {name: [r for batch in runs for r in batch] for name, runs in arrivals.items()}

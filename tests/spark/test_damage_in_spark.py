@@ -1,4 +1,4 @@
-"""Broken records in Spark: what the interpreter refuses is refused, and harms no other record.
+"""Broken records in Spark: what the law refuses is refused, and harms no other record.
 
 Damage of every kind (`workloads.damage`) to the records of several workloads, in one run. One
 broken record must not change what the others of its table mean: not their columns, not their types.

@@ -1,4 +1,4 @@
-"""Tables whose columns come, go and widen at random between runs: Spark against the interpreter.
+"""Tables whose columns come, go and widen at random between runs: Spark against the law.
 
 A run finds a table that runs before it made, so here is tried what no single run shows: what Delta
 lets a table become. `STRANDLINE_FUZZ_EXAMPLES` sets how many tables, `STRANDLINE_FUZZ_SEED` which.
@@ -146,7 +146,7 @@ def _reordered(table: _Table, chance: random.Random) -> _Table:
     return replace(table, columns=tuple(chance.sample(table.columns, len(table.columns))))
 
 
-def test_tables_that_change_between_runs_have_the_interpreter_s_histories(spark, tmp_path):
+def test_tables_that_change_between_runs_have_the_law_s_histories(spark, tmp_path):
     path = tmp_path / "changes.txt"
     stories = map(story, range(_SEED, _SEED + _COUNT))
     path.write_text("connector: postgresql\n\n" + "\n".join(stories), encoding="utf-8")

@@ -110,7 +110,7 @@ def outcome(row, name, of):
 
 
 def as_interpreted(value, of):
-    """Spark's Python types as the interpreter's: bytes, 32-bit floats, instants in UTC."""
+    """Spark's Python types as the law's: bytes, 32-bit floats, instants in UTC."""
     if isinstance(value, bytearray):
         return bytes(value)
     if of.kind is Kind.FLOAT:

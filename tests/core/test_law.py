@@ -1,4 +1,4 @@
-"""The rules of docs/semantics.md on the interpreter, each as the smallest stream that shows it."""
+"""The rules of docs/semantics.md on the law, each as the smallest stream that shows it."""
 
 import random
 
