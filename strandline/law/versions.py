@@ -37,6 +37,12 @@ class Versions(Sequence[Version]):
         self._groups = groups
         self._plain = {key: plain.made(key) for key in plain.standing}
         self._rows = plain.rows
+        self._targets = {
+            (key, of.versions[place][5]): other
+            for key, of in plain.standing.items()
+            for (other, _), place in of.departures.items()
+            if place is not None
+        }
         self._names = tuple(columns)
         self._topic = topic
         self._recorded_at = recorded_at
@@ -74,6 +80,15 @@ class Versions(Sequence[Version]):
         """
         plain = ((key, made) for key, own in self._plain.items() for made in own)
         fields, business = as_columns(plain, self._rows, self._names)
+        if self._rows.moved:
+            fields["moved_from"] = [
+                self._origin(made[0]) for own in self._plain.values() for made in own
+            ]
+            fields["moved_to"] = [
+                self._targets.get((key, made[5]))
+                for key, own in self._plain.items()
+                for made in own
+            ]
         for key in self._groups:
             for version in self._of(key):
                 for name, values in fields.items():
@@ -102,6 +117,11 @@ class Versions(Sequence[Version]):
             row.update(cells)
         return version
 
+    def _origin(self, n: int) -> str | None:
+        """The key that a row moved from, by the row that opened its version."""
+        moved = self._rows.moved.get(n)
+        return None if moved is None else moved[0]
+
     def _version(self, key: str, made: Made) -> Version:
         n, cells, since, until, began, ended, how, entity, quality = made
         rows = self._rows
@@ -115,8 +135,8 @@ class Versions(Sequence[Version]):
             position=rows.position[n],
             op=rows.op[n],
             closed_by=None if how is None else ClosedBy(how),
-            moved_from=None,
-            moved_to=None,
+            moved_from=self._origin(n),
+            moved_to=self._targets.get((key, ended)),
             entity_id=entity,
             tx_id=rows.tx_id[n],
             source_ts=instant(rows.best[n]),

@@ -39,6 +39,11 @@ def in_order(row):
     return {name: repr(row[name]) for name in sorted(row) if row[name] is not UNSENT}
 
 
+def moved(change):
+    other = change.moved_to or change.moved_from
+    return None if other is None else (other, change.position.link)
+
+
 def unset(shape, cells):
     return frozenset(n for n, cell in zip(shape.names, cells, strict=bool(cells)) if cell is UNSENT)
 
@@ -64,7 +69,8 @@ def disagreements(decoder, records):
             "cells": shown(shape, rows.cells[n]) if rows.op[n] != "d" else None,
             "types": (dict(shape.declared), dict(shape.inferred), shape.described, shape.connector),
             "names": list(shape.key), "partial": n in rows.partial,
-            "unset": unset(shape, rows.cells[n]), "apart": (None, None, frozenset(), False),
+            "unset": unset(shape, rows.cells[n]), "moved": rows.moved.get(n),
+            "apart": (frozenset(), False),
         }  # fmt: skip
         meant = {
             "op": str(change.op), "key": change.key, "major": major_of(change.seq)[4:],
@@ -78,7 +84,7 @@ def disagreements(decoder, records):
             ),
             "names": list(json.loads(change.key)),
             "unset": change.unset, "partial": bool(change.unset),
-            "apart": (change.moved_to, change.moved_from, change.unheld, change.in_flight),
+            "moved": moved(change), "apart": (change.unheld, change.in_flight),
         }  # fmt: skip
         different = {name: (seen[name], meant[name]) for name in seen if seen[name] != meant[name]}
         if different:

@@ -2,10 +2,11 @@
 
 A key is *plain* where nothing has to be found out about it: each of its records came once, in one
 partition, at a later position than the one before it; what an image left out, the row before it
-has; no row of it was moved, taken over or open at a snapshot; what fences the table has stand
-clearly before or behind its rows. Then its deliveries are its changes, in their order, and its
-history is told as they pass by. A key that is not plain is left to `strandline.law.group`, which is
-the meaning; that both agree is what tests/properties/test_plain.py tries.
+has; no row of it was taken over or open at a snapshot; what fences the table has stand clearly
+before or behind its rows; of a move both halves are there (`strandline.law.plain.moves`). Then its
+deliveries are its changes, in their order, and its history is told as they pass by. A key that is
+not plain is left to `strandline.law.group`, which is the meaning; that both agree is what
+tests/properties/test_plain.py tries.
 
 The loop goes on from what stands of a key (`Standing`), where everything new is newer: that is the
 same check as between two rows of one run. Otherwise the key is folded from all of its rows.
@@ -28,11 +29,15 @@ from strandline.law.plain.rows import Rows
 _EPOCH = "0000"
 _CLAMPED = TimeQuality.CLAMPED.value
 _UPDATE, _DELETE = ClosedBy.UPDATE.value, ClosedBy.DELETE.value
+_KEY_MOVE = ClosedBy.KEY_MOVE.value
 _CORRECTION = ClosedBy.SNAPSHOT_CORRECTION.value
 
 # A version as the loop makes it: number of the row that opened it, its cells, valid from and to
 # (microseconds), position from and to, what closed it, entity, how far the time can be trusted.
 Made = tuple[int, tuple[object, ...], int, int | None, str, str | None, str | None, str, str]
+
+# Half of a key move: the other key, and what both halves have in common.
+Move = tuple[str, str]
 
 
 @dataclass(slots=True)
@@ -43,7 +48,8 @@ class Standing:
     `partition` are those of its last record, `scope` the table of its last row, `taken_over` the
     transaction that last put a row where one may still have been, `image` the position of the last
     image. `open` is the version that stands, None where none does; `floor` the latest time that the
-    key has shown.
+    key has shown. `departures` and `arrivals` are halves of key moves, with the number of the
+    version that ended or began with it; None where a row left that was never seen.
     """
 
     rows: int
@@ -58,6 +64,13 @@ class Standing:
     floor: int | None
     open: Made | None
     versions: list[Made] = field(default_factory=list)
+    departures: dict[Move, int | None] = field(default_factory=dict)
+    arrivals: dict[Move, int] = field(default_factory=dict)
+
+    @property
+    def moves(self) -> bool:
+        """Whether rows moved from the key, or to it."""
+        return bool(self.departures or self.arrivals)
 
     @property
     def reach(self) -> str:
@@ -125,6 +138,9 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
     partitions, offsets, times, partial = rows.partition, rows.offset, rows.best, rows.partial
     topic_ids = rows.topic_id
     takes_over = connector.shifts
+    moved = rows.moved
+    departures = dict(before.departures) if before is not None and before.departures else {}
+    arrivals = dict(before.arrivals) if before is not None and before.arrivals else {}
     made: list[Made]
     if before is None:
         first = numbers[0]
@@ -159,11 +175,14 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
         if op == "d":
             if taken_over is not None and rows.tx_id[n] == taken_over:
                 return None  # which of the rows leaves, the group knows
+            how = _DELETE
+            if n in moved:
+                how, departures[moved[n]] = _KEY_MOVE, None if live is None else len(made)
             if live is not None:
                 number, cells, since, _, seq, _, _, entity, quality = live
                 floor = max(since, at)
                 end = f"{_EPOCH}{major}0{last_offset:011x}{partition:04x}"
-                made.append((number, cells, since, floor, seq, end, _DELETE, entity, quality))
+                made.append((number, cells, since, floor, seq, end, how, entity, quality))
                 live = None
             continue
         cells, image = rows.cells[n], major
@@ -188,7 +207,9 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
             made.append((number, old, since, floor, began, seq, how, entity, quality))
         if new:
             entity = sha256(f"{key}@{seq}".encode()).hexdigest()[:32]
-            if takes_over and op == "c" and (followed or connector.full_before):
+            if n in moved:
+                arrivals[moved[n]] = len(made)
+            if takes_over and op == "c" and (followed or n in moved or connector.full_before):
                 taken_over = rows.tx_id[n] or taken_over
         quality = rows.quality[n]
         if floor is not None and floor > at:
@@ -213,6 +234,8 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
         floor,
         live,
         made,
+        departures,
+        arrivals,
     )
 
 

@@ -21,6 +21,7 @@ from strandline.law.facts import Facts, Place
 from strandline.law.group import sweep
 from strandline.law.landed import Landed
 from strandline.law.plain.fold import Fences, Made, Standing, fold
+from strandline.law.plain.moves import inherit
 from strandline.law.plain.rows import Rows
 
 _EPOCH = "0000"
@@ -74,22 +75,23 @@ class PlainKeys:
         for at in rejected:
             number = numbers[at]
             n = row_of.get(number - 1)
-            if n is not None and self._is_behind(number):
+            if n is not None and self._is_behind(number, moved=n in rows.moved):
                 self.tombstones[rows.key[n]].append(number)
             else:
                 left.append(number)
         return left
 
-    def _is_behind(self, number: int) -> bool:
+    def _is_behind(self, number: int, *, moved: bool) -> bool:
         """Whether a record is a tombstone of the key that the record before it deletes."""
         landed = self.landed
+        if not moved and any(name.startswith(_MOVED) for name, _ in landed.headers[number]):
+            return False
         return (
             landed.value[number] is None
             and landed.partition[number] == landed.partition[number - 1]
             and landed.topic_id[number] == landed.topic_id[number - 1]
             and landed.key[number] == landed.key[number - 1]
             and self.typed.is_plain_key(landed.key[number])
-            and not any(name.startswith(_MOVED) for name, _ in landed.headers[number])
         )
 
     def _sorted_in(self, new: range) -> Iterator[Record]:
@@ -267,6 +269,10 @@ class PlainKeys:
             keys = self.members
         wanted = {key: self._wanted(key) for key in keys}
         found, others = fold(wanted.items(), rows, self.standing, fences, connector)
+        if rows.moved:
+            lacking = inherit(found, self.standing)
+            others += sorted(lacking & self.members.keys())
+            found = {key: of for key, of in found.items() if key not in lacking}
         self.standing.update(found)
         self.waiting = set()
         return others

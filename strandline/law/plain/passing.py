@@ -59,6 +59,8 @@ def _taken_up(landed: Landed, typed: Typed, rows: Rows) -> range:
     for n in left:
         if landed.value[n] is not None:
             raise NotPlainError(f"record {landed.partition[n]}:{landed.offset[n]} cannot pass by")
+    if read.moved:
+        raise NotPlainError("rows that move to another key cannot pass by")
     return rows.extend(read, landed, range(len(landed)))
 
 

@@ -28,7 +28,8 @@ Cells = tuple[object, ...]
 class Rows:
     """The columns that the fold takes, besides `record`: the number of the record of each row.
 
-    `partial` are the rows with cells that were not sent, `whole` the reads of whole snapshots, with
+    `partial` are the rows with cells that were not sent, `moved` the halves of key moves with the
+    other key and what both halves have in common, `whole` the reads of whole snapshots, with
     the milliseconds at which they were emitted and the connector's name. `tracked` are the places
     of the columns that make versions, None where all do; `strange` those of documents and
     fractions, which may be alike without being equal. `reads_last`: whether a snapshot's read saw
@@ -52,6 +53,7 @@ class Rows:
     shape: list[int] = field(default_factory=list)
     cells: list[Cells] = field(default_factory=list)
     partial: set[int] = field(default_factory=set)
+    moved: dict[int, tuple[str, str]] = field(default_factory=dict)
     whole: dict[int, tuple[int | None, str | None]] = field(default_factory=dict)
     tracked: tuple[int, ...] | None = None
     strange: frozenset[int] = frozenset()
@@ -77,6 +79,7 @@ class Rows:
         self.sent.extend(read.cells)
         self.shape.extend(read.shape)
         self.partial.update([start + n for n in read.partial])
+        self.moved.update({start + n: of for n, of in read.moved.items()})
         self.whole.update({start + n: of for n, of in read.whole.items()})
         return range(start, len(self.record))
 
@@ -87,6 +90,7 @@ class Rows:
             own = getattr(self, name)
             getattr(kept, name).extend([own[n] for n in numbers])
         kept.partial = {place for place, n in enumerate(numbers) if n in self.partial}
+        kept.moved = {place: self.moved[n] for place, n in enumerate(numbers) if n in self.moved}
         kept.whole = {place: self.whole[n] for place, n in enumerate(numbers) if n in self.whole}
         return kept
 

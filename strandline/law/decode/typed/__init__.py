@@ -34,6 +34,7 @@ _TOLERANCE = int(TOLERANCE.total_seconds()) * 1_000_000
 _END = int((datetime.max.replace(tzinfo=EARLIEST.tzinfo) - _BEGIN).total_seconds()) * 1_000_000
 _OPS = frozenset("crud")
 _MOVES = frozenset({NEW_KEY, OLD_KEY})
+_HALVES = {"d": NEW_KEY, "c": OLD_KEY}
 _NOT_SNAPSHOT = (None, False, "false")
 _LEAST, _MOST = -(1 << 63), 1 << 63  # whole numbers of 64 bits
 _DELETED = msgspec.json.Decoder(dict[str, bool | int | float | str | None])
@@ -114,7 +115,7 @@ class Typed:
         tx_ids, scopes, rows, shapes = found.tx_id, found.scope, found.cells, found.shape
         decode, prefix, cut = layout.decode.decode, layout.prefix, len(layout.prefix)
         makers, inferred, unavailable = layout.makers, layout.inferred, self._unavailable
-        connector, _, reader = READERS[layout.connector]
+        connector, _, reader, link = READERS[layout.connector]
         if self._wanted is not None and self._wanted is not connector:
             return start
         known = self._keys.known_with(layout.types)
@@ -130,10 +131,11 @@ class Typed:
                 left.append(place)
                 continue
             if heads != last_headers:
-                if any(name in _MOVES for name, _ in heads):
-                    left.append(place)
-                    continue
-                last_headers = heads
+                moving = {name: data for name, data in heads if name in _MOVES}
+                if not moving:
+                    last_headers = heads
+            else:
+                moving = {}
             if b"\\u" in value or b"\\u" in key:
                 left.append(place)  # half of a character may be among them
                 continue
@@ -183,6 +185,9 @@ class Typed:
                     if kinds != last_kinds or names != last_names:
                         last_kinds, last_names = kinds, names
                         shape = layout.shape_of(kinds, names, self.shapes)
+                other = None
+                if moving and op in _HALVES:
+                    other = self._other(moving.get(_HALVES[op]), key, names, layout)
                 major, own, position, quality, tx_id = reader(source, op == "r", snapshot)
                 best = source.ts_us
                 if best is None:
@@ -207,6 +212,8 @@ class Typed:
                 found.whole[len(index)] = (emitted, source.name or None)
             if partial:
                 found.partial.append(len(index))
+            if other is not None:
+                found.moved[len(index)] = other, link(source)
             index.append(place)
             ops.append(op)
             texts.append(text)
@@ -220,6 +227,20 @@ class Typed:
             rows.append(cells)
             shapes.append(shape)
         return len(values)
+
+    def _other(
+        self, data: bytes | None, key: bytes, names: tuple[str, ...], layout: Layout
+    ) -> str | None:
+        """The other key of a move, where it is written as the record's own is."""
+        if data is None:
+            return None
+        known = self._keys
+        if b"\\u" in data or data.startswith(known.prefix) != key.startswith(known.prefix):
+            raise UnclearError
+        text, others, _ = known.known.get(data) or known.read(data, layout.types)
+        if others != names:
+            raise UnclearError
+        return text
 
     def _deleted(self, layout: Layout, old: bytes, key: tuple[str, ...]) -> int:
         if layout.described or old == b"null":

@@ -40,7 +40,8 @@ class Columns:
     `index` is the place of the record in the input. `major` and `own` are those of the position
     (without an epoch), `best` is microseconds since 1970. `cells` are those of the after image,
     empty for a delete; `shape` says which of the decoder's shapes the row has. `partial` are the
-    rows with cells that were not sent; `whole` the reads of whole snapshots, with the milliseconds
+    rows with cells that were not sent; `moved` the halves of key moves, with the other key and what
+    both halves have in common; `whole` the reads of whole snapshots, with the milliseconds
     at which they were emitted and the connector's name.
     """
 
@@ -57,4 +58,5 @@ class Columns:
     cells: list[tuple[object, ...]] = field(default_factory=list)
     shape: list[int] = field(default_factory=list)
     partial: list[int] = field(default_factory=list)
+    moved: dict[int, tuple[str, str]] = field(default_factory=dict)
     whole: dict[int, tuple[int | None, str | None]] = field(default_factory=dict)

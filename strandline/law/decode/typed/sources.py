@@ -52,6 +52,7 @@ class MySQLSource(Source, gc=False):
     file: str = ""
     pos: int = -1
     gtid: str | None = None
+    row: int | str | None = None
 
 
 class Transaction(msgspec.Struct, gc=False):
@@ -83,6 +84,12 @@ def postgresql(source: PostgreSQLSource, read: bool, snapshot: bool) -> Origin: 
     return f"{end:016x}{own}", own + own, f"{end}/{start}", quality, tx_id
 
 
+def postgresql_link(source: PostgreSQLSource) -> str:
+    """See `strandline.changes.position.Position.link`."""
+    lsn = source.sequence.split('"')[-2]
+    return f"{source.txId}:{lsn}"
+
+
 def mysql(source: MySQLSource, read: bool, snapshot: bool) -> Origin:  # noqa: FBT001
     """See `strandline.connectors.mysql`."""
     del read
@@ -96,6 +103,11 @@ def mysql(source: MySQLSource, read: bool, snapshot: bool) -> Origin:  # noqa: F
     return major, major, f"{source.file}:{pos}", quality, gtid
 
 
+def mysql_link(source: MySQLSource) -> str:
+    """See `strandline.changes.position.Position.link`."""
+    return f"{source.file}:{source.pos}:{source.row}"
+
+
 @lru_cache(maxsize=1024)
 def _number(file: str) -> str:
     found = _FILE_NUMBER.search(file)
@@ -104,9 +116,10 @@ def _number(file: str) -> str:
     return f"{int(found[1]):08x}"
 
 
-# By what `source.connector` says: the connector, its fields, and what reads them.
-READERS: dict[str, tuple[Connector, type[Source], Callable[..., Any]]] = {
-    "postgresql": (CONNECTORS["postgresql"], PostgreSQLSource, postgresql),
-    "mysql": (CONNECTORS["mysql"], MySQLSource, mysql),
-    "mariadb": (CONNECTORS["mysql"], MySQLSource, mysql),
+# By what `source.connector` says: the connector, its fields, what reads them, and what the two
+# halves of a key move have in common.
+READERS: dict[str, tuple[Connector, type[Source], Callable[..., Any], Callable[..., str]]] = {
+    "postgresql": (CONNECTORS["postgresql"], PostgreSQLSource, postgresql, postgresql_link),
+    "mysql": (CONNECTORS["mysql"], MySQLSource, mysql, mysql_link),
+    "mariadb": (CONNECTORS["mysql"], MySQLSource, mysql, mysql_link),
 }
