@@ -16,6 +16,7 @@ from typing import Any
 
 from strandline.changes import scope
 from strandline.changes.change import Control
+from strandline.changes.columns import SCOPE
 from strandline.changes.record import Coordinates, Record
 from strandline.connectors import CONNECTORS
 from strandline.errors import StrandlineError
@@ -335,7 +336,7 @@ def _read_in(
     table = tables.opened(uri, version)
     span = {"since": snapshot.started, "until": snapshot.completed}
     rows = [] if table is None else tables.rows(table, _READS, **span)
-    tables_of = ((row["_connector_name"], row["_scope"]) for row in rows)
+    tables_of = ((row["_connector_name"], row[SCOPE]) for row in rows)
     return frozenset((name, of and scope.table(of)) for name, of in tables_of)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from deltalake import DeltaTable
 
 from strandline.cells import rendering
+from strandline.changes.columns import KEY, MOVED_FROM, MOVED_TO, SEQ_FROM
 from strandline.changes.version import INTERNAL_COLUMNS
 from strandline.errors import SpecError
 from strandline.runs.lake import SourceLake
@@ -150,7 +151,7 @@ def story(source: Source, table: TableStanding, key: str) -> Story:
     refused = _refused_of(SourceLake(source.lake, source.name), table.table, keys)
     if not versions:
         raise SpecError(_never_seen(stored, table, wanted, refused))
-    versions.sort(key=lambda row: row["_seq_from"])
+    versions.sort(key=lambda row: row[SEQ_FROM])
     shown = [_printed(table.topic, row) for row in versions[-SHOWN_VERSIONS:]]
     return Story(
         key=wanted,
@@ -179,7 +180,7 @@ def _sample(stored: DeltaTable, table: TableStanding) -> str:
     found = tables.rows(stored, "SELECT _key FROM stored LIMIT 1")
     if not found:
         raise SpecError(f"the history of {table.table} has no rows yet")
-    return str(found[0]["_key"])
+    return str(found[0][KEY])
 
 
 def _is_there(stored: DeltaTable, key: str) -> bool:
@@ -194,7 +195,7 @@ def _related(stored: DeltaTable, key: str) -> tuple[list[str], list[dict[str, An
     while fresh:
         found = tables.rows(stored, "SELECT * FROM stored WHERE _key IN :keys", keys=fresh)
         versions += found
-        reached = {row[way] for row in found for way in ("_moved_from", "_moved_to")}
+        reached = {row[way] for row in found for way in (MOVED_FROM, MOVED_TO)}
         fresh = sorted(reached - {None} - set(keys))[: _SHOWN_KEYS - len(keys)]
         keys += fresh
     return keys, versions
@@ -215,7 +216,7 @@ def _never_seen(stored: DeltaTable, table: TableStanding, key: str, refused: int
             "quarantine: see there why they cannot be read"
         )
     sql = "SELECT DISTINCT _key FROM stored ORDER BY _key LIMIT :most"
-    known = [row["_key"] for row in tables.rows(stored, sql, most=_NEAR)]
+    known = [row[KEY] for row in tables.rows(stored, sql, most=_NEAR)]
     among = "in a sample of its keys " if len(known) == _NEAR else ""
     return f"{table.table} has never seen a key {key}; {among}{nearest(key, known)}"
 

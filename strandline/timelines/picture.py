@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from strandline.changes.columns import MOVED_FROM, MOVED_TO
 from strandline.timelines.timeline import Bar, Move, Opened, Row, Timeline
 
 _WIDTH = 1118  # what a drawing fills where its columns allow it
@@ -169,7 +170,7 @@ def _hints(bar: Bar, timeline: Timeline) -> Iterator[str]:
     yield f"from {row['_valid_from']}"
     yield f"to {row['_valid_to'] or 'now'}"
     yield f"opened by {bar.opened}, closed by {bar.closed_by or 'nothing yet'}"
-    for way in ("_moved_from", "_moved_to"):
+    for way in (MOVED_FROM, MOVED_TO):
         if row[way]:
             yield f"{way.removeprefix('_').replace('_', ' ')} {row[way]}"
     yield f"position {row['_position']}"

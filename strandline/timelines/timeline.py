@@ -12,6 +12,17 @@ from enum import StrEnum
 from itertools import groupby
 from operator import attrgetter
 
+from strandline.changes.columns import (
+    CLOSED_BY,
+    MOVED_FROM,
+    MOVED_TO,
+    OP,
+    SEQ_FROM,
+    SEQ_TO,
+    VALID_FROM,
+    VALID_TO,
+)
+
 Row = Mapping[str, object]
 
 
@@ -124,22 +135,22 @@ class _Version:
 
     @property
     def start(self) -> str:
-        return str(self.row["_seq_from"])
+        return str(self.row[SEQ_FROM])
 
     @property
     def end(self) -> str | None:
-        end = self.moved_to or self.row["_seq_to"]
+        end = self.moved_to or self.row[SEQ_TO]
         return None if end is None else str(end)
 
     @property
     def opened(self) -> Opened:
-        if self.row["_moved_from"]:
+        if self.row[MOVED_FROM]:
             return Opened.KEY_MOVE
-        return {"r": Opened.SNAPSHOT, "c": Opened.CREATE}.get(str(self.row["_op"]), Opened.UPDATE)
+        return {"r": Opened.SNAPSHOT, "c": Opened.CREATE}.get(str(self.row[OP]), Opened.UPDATE)
 
     @property
     def neighbours(self) -> set[str]:
-        texts = (self.row["_moved_from"], self.row["_moved_to"])
+        texts = (self.row[MOVED_FROM], self.row[MOVED_TO])
         return {_label(json.loads(str(text))) for text in texts if text}
 
     def values(self) -> dict[str, object]:
@@ -161,7 +172,7 @@ def _linked(versions: list[_Version]) -> list[_Version]:
     """The versions, those that a move joins knowing of each other."""
     linked = list(versions)
     for index, version in enumerate(versions):
-        origin = _origin(linked, index) if version.row["_moved_from"] else None
+        origin = _origin(linked, index) if version.row[MOVED_FROM] else None
         if origin is not None:
             linked[origin] = replace(linked[origin], moved_to=version.start)
             linked[index] = replace(linked[index], moved_from=linked[origin])
@@ -171,10 +182,10 @@ def _linked(versions: list[_Version]) -> list[_Version]:
 def _origin(versions: list[_Version], index: int) -> int | None:
     """The last version before this one that left for this one's key."""
     arrived = versions[index]
-    left = _label(json.loads(str(arrived.row["_moved_from"])))
+    left = _label(json.loads(str(arrived.row[MOVED_FROM])))
     for candidate in range(index - 1, -1, -1):
         version = versions[candidate]
-        target = version.row["_moved_to"]
+        target = version.row[MOVED_TO]
         if version.key == left and target and _label(json.loads(str(target))) == arrived.key:
             return candidate if version.moved_to is None else None
     return None
@@ -229,13 +240,13 @@ class _Axis:
 def _events(versions: Iterable[_Version]) -> Iterable[_Event]:
     for version in versions:
         snapshot = version.opened is Opened.SNAPSHOT
-        yield _Event(version.start, str(version.row["_valid_from"]), version.key, snapshot)
+        yield _Event(version.start, str(version.row[VALID_FROM]), version.key, snapshot)
         if version.end is not None:
-            yield _Event(version.end, str(version.row["_valid_to"]), version.key, snapshot=False)
+            yield _Event(version.end, str(version.row[VALID_TO]), version.key, snapshot=False)
 
 
 def _bar(version: _Version, versions: list[_Version], axis: _Axis, lanes: Mapping[str, int]) -> Bar:
-    closed_by = version.row["_closed_by"]
+    closed_by = version.row[CLOSED_BY]
     return Bar(
         lane=lanes[version.key],
         start=axis.column(version.start),

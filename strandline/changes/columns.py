@@ -1,0 +1,28 @@
+"""Names of the columns that every history has; docs/reading-history.md says what each means."""
+
+# What a reader looks at, beside the business columns.
+VALID_FROM = "_valid_from"
+VALID_TO = "_valid_to"
+IS_CURRENT = "_is_current"
+SEQ_FROM = "_seq_from"
+SEQ_TO = "_seq_to"
+POSITION = "_position"
+OP = "_op"
+CLOSED_BY = "_closed_by"
+MOVED_FROM = "_moved_from"
+MOVED_TO = "_moved_to"
+ENTITY_ID = "_entity_id"
+TX_ID = "_tx_id"
+SOURCE_TS = "_source_ts"
+TS_QUALITY = "_ts_quality"
+UNAVAILABLE = "_unavailable"
+TOPIC = "_topic"
+PARTITION = "_partition"
+OFFSET = "_offset"
+RECORDED_AT = "_recorded_at"
+
+# What serves the engine: see `strandline.changes.version.INTERNAL_COLUMNS`.
+KEY = "_key"
+SCOPE = "_scope"
+IS_HEAD = "_is_head"
+SEQ_SEEN = "_seq_seen"
