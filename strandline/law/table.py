@@ -134,7 +134,7 @@ class Table:
         regress = self._regress(derived)
         standing = [each.standing for each in derived]
         if len(context.facts.latest) > 1:
-            standing.append(self.plain.keys_standing())
+            standing.append(self.plain.keys_standing)
         rekeyed.check(context.facts.latest, standing)
         return self._history(context, derived, regress)
 

@@ -24,9 +24,8 @@ from strandline.changes.position import major_of
 from strandline.changes.version import ClosedBy, TimeQuality
 from strandline.connectors import Connector
 from strandline.law.decode.typed import UNSENT
-from strandline.law.plain.rows import Rows
+from strandline.law.plain.rows import EPOCH, Rows
 
-_EPOCH = "0000"
 _CLAMPED = TimeQuality.CLAMPED.value
 _UPDATE, _DELETE = ClosedBy.UPDATE.value, ClosedBy.DELETE.value
 _KEY_MOVE = ClosedBy.KEY_MOVE.value
@@ -81,7 +80,7 @@ class Standing:
         goes on from here, else the key is folded from all of its rows.
         """
         ended = self.versions[-1][5] if self.open is None and self.versions else None
-        return self.major if ended is None else max(self.major, major_of(ended)[len(_EPOCH) :])
+        return self.major if ended is None else max(self.major, major_of(ended)[len(EPOCH) :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ class Fences:
         if any(fence.local is not None for fence in fences):
             return None
         seqs = [fence.seq for fence in fences]
-        majors = frozenset(major_of(seq)[len(_EPOCH) :] for seq in seqs)
+        majors = frozenset(major_of(seq)[len(EPOCH) :] for seq in seqs)
         return Fences(fences, seqs, majors, [micros(fence.time.best) for fence in fences])
 
 
@@ -181,7 +180,7 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
             if live is not None:
                 number, cells, since, _, seq, _, _, entity, quality = live
                 floor = max(since, at)
-                end = f"{_EPOCH}{major}0{last_offset:011x}{partition:04x}"
+                end = f"{EPOCH}{major}0{last_offset:011x}{partition:04x}"
                 made.append((number, cells, since, floor, seq, end, how, entity, quality))
                 live = None
             continue
@@ -198,7 +197,7 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
                 live = (live[0], cells, *live[2:])  # type: ignore[index]
             continue
         phase = rows.phase(n) if op == "r" else "0"
-        seq = f"{_EPOCH}{major}{phase}{last_offset:011x}{partition:04x}"
+        seq = f"{EPOCH}{major}{phase}{last_offset:011x}{partition:04x}"
         followed = live is not None
         if live is not None:
             number, old, since, _, began, _, _, entity, quality = live
@@ -255,7 +254,7 @@ def instant(micros: int) -> datetime:
 
 def _spared(rows: Rows, n: int, fences: Fences) -> bool:
     """Whether a row at the position of fences is a read of the snapshot that they are of."""
-    major = f"{_EPOCH}{rows.major[n]}"
+    major = f"{EPOCH}{rows.major[n]}"
     own = (f for f in fences.fences if major_of(f.seq) == major)
     return n in rows.whole and all(fence.sweep for fence in own)
 
@@ -275,13 +274,13 @@ def _fenced(  # noqa: PLR0913, PLR0917
     """
     if live is None:
         return live, floor, True
-    end = None if until is None else f"{_EPOCH}{until}"
+    end = None if until is None else f"{EPOCH}{until}"
     for place in range(bisect_right(fences.seqs, live[4]), len(fences.seqs)):
         fence = fences.fences[place]
         major = major_of(fence.seq)
         if end is not None and major >= end:
             break
-        if major <= f"{_EPOCH}{since}" or not fence.concerns(scope):
+        if major <= f"{EPOCH}{since}" or not fence.concerns(scope):
             continue
         if scopes.strangers(fence.scope, scope):
             return live, floor, False

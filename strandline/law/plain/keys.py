@@ -9,22 +9,20 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from strandline.cells.types import ColumnType
-from strandline.changes import rekeyed, scope
-from strandline.changes.position import before_phase
 from strandline.changes.record import Record
 from strandline.changes.rekeyed import Identity
 from strandline.connectors import Connector
 from strandline.formats.notification import Snapshot
 from strandline.law.decode.general import Decoder
 from strandline.law.decode.typed import Typed
-from strandline.law.facts import Facts, Place
+from strandline.law.facts import Facts
 from strandline.law.group import sweep
 from strandline.law.landed import Landed
+from strandline.law.plain.facts import facts, keys_standing
 from strandline.law.plain.fold import Fences, Made, Standing, fold
 from strandline.law.plain.moves import inherit
-from strandline.law.plain.rows import Rows
+from strandline.law.plain.rows import EPOCH, Rows
 
-_EPOCH = "0000"
 _TOMBSTONE_OF = "d"
 
 
@@ -64,8 +62,8 @@ class PlainKeys:
             last = self.typed.shapes[self.rows.shape[-1]]
             self.rows.reads_last = last.connector.reads_last
         left = self._behind_deletes(numbers, new, rejected)
-        facts = self._facts(new)
-        return facts, [*self._sorted_in(new), *map(landed.record, left)]
+        known = facts(self.rows, self.typed.shapes, new)
+        return known, [*self._sorted_in(new), *map(landed.record, left)]
 
     def _behind_deletes(self, numbers: range, new: range, rejected: Sequence[int]) -> list[int]:
         """The records that are not read yet, but for tombstones that add nothing to a delete."""
@@ -126,75 +124,11 @@ class PlainKeys:
             found += map(self.landed.record, self.tombstones.pop(key, ()))
         return found
 
-    def hand_over_all(self) -> list[Record]:
-        """The records of all keys."""
-        return self.hand_over(list(self.members))
-
-    # ------------------------------------------------------------------ what rows tell of the table
-
-    def _facts(self, new: range) -> Facts:
-        """What these rows say by themselves."""
-        rows = self.rows
-        first: dict[int, int] = {}
-        scopes, reads = set(rows.scope[new.start :]), dict[str, int]()
-        numbers = rows.shape[new.start :]
-        for number in set(numbers):
-            first[number] = new.start + numbers.index(number)
-        for n, (emitted, _) in rows.whole.items():
-            if n >= new.start and emitted is not None:
-                place = before_phase(self._seq(n))
-                reads[place] = min(emitted, reads.get(place, emitted))
-        declared: dict[str, dict[ColumnType, Place]] = {}
-        inferred: dict[str, dict[ColumnType, Place]] = {}
-        described: dict[str, dict[ColumnType, Place]] = {}
-        connectors: dict[Connector, Place] = {}
-        for number, n in first.items():
-            shape = self.typed.shapes[number]
-            where = rows.partition[n], rows.offset[n]
-            sources = [(declared, shape.declared), (inferred, shape.inferred)]
-            sources += [(described, shape.declared)] if shape.described else []
-            for known, types in sources:
-                for column, (name, of) in enumerate(types.items()):
-                    own = known.setdefault(name, {})
-                    own[of] = min((*where, column), own.get(of, (*where, column)))
-            at = (*where, 0)
-            connectors[shape.connector] = min(at, connectors.get(shape.connector, at))
-        return Facts(
-            declared=declared,
-            inferred=inferred,
-            described=described,
-            scopes=frozenset(scope.table(of) for of in scopes if of is not None),
-            connectors=connectors,
-            reads=reads,
-            latest=self._latest(new),
-        )
-
-    def _latest(self, new: range) -> Mapping[Identity, str]:
-        rows = self.rows
-        best: dict[tuple[str | None, int], int] = {}
-        part = slice(new.start, new.stop)
-        kinds = list(zip(rows.scope[part], rows.shape[part], strict=True))
-        if len(set(kinds)) == 1:
-            majors = rows.major[part]
-            best[kinds[0]] = new.stop - 1 - majors[::-1].index(max(majors))
-        else:
-            for n, of in zip(new, kinds, strict=True):
-                if of not in best or rows.major[best[of]] <= rows.major[n]:
-                    best[of] = n
-        found: dict[Identity, str] = {}
-        for (table, shape), n in best.items():
-            name = rekeyed.identity(table and scope.known(table), self.typed.shapes[shape].key)
-            found[name] = max(found.get(name, ""), rekeyed.place(self._seq(n)))
-        return found
-
-    def _seq(self, n: int) -> str:
-        rows = self.rows
-        place = f"{rows.offset[n]:011x}{rows.partition[n]:04x}"
-        return f"{_EPOCH}{rows.major[n]}{rows.phase(n) if rows.op[n] == 'r' else '0'}{place}"
+    # ------------------------------------------------------------------ what the whole table says
 
     def spanning(self, reads: Iterable[str]) -> set[str]:
         """Keys with changes that reads of a snapshot stand between, whose commit came later."""
-        places = sorted({place[len(_EPOCH) : -16] for place in reads})
+        places = sorted({place[len(EPOCH) : -16] for place in reads})
         if not places:
             return set()
         rows, last = self.rows, places[-1]
@@ -220,7 +154,7 @@ class PlainKeys:
         """Keys with changes at these positions, which begin with their epoch."""
         if not majors:
             return set()
-        bare, major = {each[len(_EPOCH) :] for each in majors}, self.rows.major
+        bare, major = {each[len(EPOCH) :] for each in majors}, self.rows.major
         return {key for key, own in self.members.items() if any(major[n] in bare for n in own)}
 
     def first_reads(self, snapshots: Sequence[Snapshot]) -> list[Record]:
@@ -262,7 +196,7 @@ class PlainKeys:
         rows.align(columns, self.typed.shapes, tracked)
         keys: Iterable[str] = self.waiting
         if since is not None:
-            bare = since[len(_EPOCH) :]
+            bare = since[len(EPOCH) :]
             for key in [key for key, of in self.standing.items() if of.reach >= bare]:
                 del self.standing[key]
         if since is not None or not self.standing:
@@ -298,21 +232,15 @@ class PlainKeys:
         """How many changes the plain keys have."""
         return sum(map(len, self.members.values()))
 
+    @property
+    def keys_standing(self) -> Mapping[Identity, str]:
+        """Under each form of key the place of the row that stands and was changed longest ago."""
+        return keys_standing(self.standing.values(), self.rows, self.typed.shapes)
+
     def made(self, key: str) -> list[Made]:
         """The versions of a key, in order."""
         of = self.standing[key]
         return of.versions if of.open is None else [*of.versions, of.open]
-
-    def keys_standing(self) -> Mapping[Identity, str]:
-        """Under each form of key the place of the row that stands and was changed longest ago."""
-        found: dict[Identity, str] = {}
-        for of in self.standing.values():
-            if of.open is not None:
-                table = of.scope and scope.known(of.scope)
-                name = rekeyed.identity(table, self.typed.shapes[self.rows.shape[of.open[0]]].key)
-                since = rekeyed.place(f"{_EPOCH}{of.image}0{'0' * 15}")
-                found[name] = min(found.get(name, since), since)
-        return found
 
 
 _MOVED = "__debezium.newkey"

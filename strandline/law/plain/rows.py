@@ -16,6 +16,7 @@ from strandline.law.landed import Landed
 
 _FLOATS = frozenset({Kind.FLOAT, Kind.DOUBLE})
 
+EPOCH = "0000"  # of rows that are read by type: no epoch of their table is declared
 _LISTS = (
     "record", "topic_id", "partition", "offset", "op", "key", "major", "own", "position", "best",
     "quality", "tx_id", "scope", "sent", "shape", "cells",
@@ -113,6 +114,11 @@ class Rows:
             if plan is not None and sent:
                 sent = tuple([_cell(sent, *step) for step in plan])
             self.cells.append(sent)
+
+    def seq(self, n: int) -> str:
+        """The sortable position of a row."""
+        phase = self.phase(n) if self.op[n] == "r" else "0"
+        return f"{EPOCH}{self.major[n]}{phase}{self.offset[n]:011x}{self.partition[n]:04x}"
 
     def phase(self, n: int) -> str:
         """Where a read stands inside its position: behind the rows, where it saw all of them."""
