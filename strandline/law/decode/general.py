@@ -261,7 +261,7 @@ class Decoder:
                 name: from_connect(event.unwrap_schema(dict(of)))
                 for name, of in connect.row_fields(document.schema).items()
             }
-        definitions = self.history.of(record.at.topic, event.scope)
+        definitions = self.history.of(record.at.topic, event.scope) if self.history else ()
         at = self._place(record, event) if len(definitions) > 1 else None
         return self._declared(definitions, at, row or {})
 

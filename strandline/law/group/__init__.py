@@ -135,7 +135,7 @@ def first_doubts(doubts: Iterable[Doubts]) -> Doubts:
 
 def _settled(row: Decoded, table: Table) -> Change:
     change = settled(row, table.facts)
-    if change.row is None:
+    if change.row is None or _fits(row.columns, change.row, table.columns):
         return change
     cells = {
         name: widening.widen(value, row.columns.get(name), table.columns[name])
@@ -143,3 +143,10 @@ def _settled(row: Decoded, table: Table) -> Change:
         if name in table.columns
     }
     return replace(change, row=cells)
+
+
+def _fits(
+    types: Mapping[str, ColumnType], cells: Iterable[str], columns: Mapping[str, ColumnType]
+) -> bool:
+    """Whether the cells have the types of the table's columns already: most do, and soon shown."""
+    return all(name in types and types[name] is columns.get(name) for name in cells)
