@@ -52,6 +52,10 @@ class Keys:
         self.known[data] = found
         return found
 
+    def is_described(self, data: bytes) -> bool:
+        """Whether a key has the schema before it that the last one with a schema had."""
+        return data.startswith(self.prefix) and data.endswith(b"}")
+
     def is_plain(self, data: bytes | None) -> bool:
         """Whether a tombstone with that key is of the row that was read with it."""
         found = None if data is None else self.known.get(data)
@@ -59,7 +63,7 @@ class Keys:
 
     def _simple(self, data: bytes, types: Mapping[str, ColumnType]) -> Known | None:
         """A key of one whole number, which is canonical as it stands; the commonest of all."""
-        described = data.startswith(self.prefix)
+        described = self.is_described(data)
         if described:
             data, types = data[len(self.prefix) : -1], self.described
         found = _NUMBER.fullmatch(data)
@@ -75,7 +79,7 @@ class Keys:
         return data.decode(), (name,), True
 
     def _read(self, data: bytes, types: Mapping[str, ColumnType]) -> Known:
-        if data.startswith(self.prefix):
+        if self.is_described(data):
             cells: Any = json.loads(data[len(self.prefix) : -1])
             types = self.described
         else:

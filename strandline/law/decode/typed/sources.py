@@ -15,9 +15,12 @@ import msgspec
 from strandline.changes.version import TimeQuality
 from strandline.connectors import CONNECTORS, Connector
 
-_SEQUENCE = re.compile(r'\[(?:null|"([0-9]{1,19})"), ?"([0-9]{1,19})"\]')
+# PostgreSQL's `sequence`, cut at its quotes: with two positions, and with one.
+_PAIR, _LONE = 5, 3
+_COMMAS, _NULLS = frozenset({",", ", "}), frozenset({"[null,", "[null, "})
+_DIGITS = 19
 _FILE_NUMBER = re.compile(r"([0-9]{1,8})[^0-9]*$")
-_SNAPSHOT, _COMMIT = TimeQuality.SNAPSHOT.value, TimeQuality.COMMIT.value
+_OF_SNAPSHOT, _OF_COMMIT = TimeQuality.SNAPSHOT.value, TimeQuality.COMMIT.value
 _STATEMENT = TimeQuality.STATEMENT.value
 _FAR = 1 << 63  # beyond any position that is a number of 64 bits with a sign
 
@@ -67,21 +70,35 @@ class UnclearError(ValueError):
 
 def postgresql(source: PostgreSQLSource, read: bool, snapshot: bool) -> Origin:  # noqa: FBT001
     """See `strandline.connectors.postgresql`."""
-    pair = _SEQUENCE.fullmatch(source.sequence)
-    if pair is None:
-        raise UnclearError
-    commit, lsn = pair.groups()
-    if commit is None:
-        if not read:
-            raise UnclearError  # of a transaction in flight
+    parts = source.sequence.split('"')
+    if len(parts) == _PAIR:
+        start, commit, comma, lsn, end = parts
+        if start != "[" or comma not in _COMMAS:
+            raise UnclearError
+    elif read and len(parts) == _LONE and parts[0] in _NULLS:
+        _, lsn, end = parts
         commit = lsn
-    end, start = int(commit), int(lsn)
-    if end >= _FAR or start >= _FAR:
+    else:
+        raise UnclearError  # of a transaction in flight, or none of these
+    if end != "]":
         raise UnclearError
-    own = f"{start:016x}"
+    own, ended = _lsn(lsn), _commit(commit)
     tx_id = None if source.txId is None else str(source.txId)
-    quality = _SNAPSHOT if snapshot else _COMMIT
-    return f"{end:016x}{own}", own + own, f"{end}/{start}", quality, tx_id
+    quality = _OF_SNAPSHOT if snapshot else _OF_COMMIT
+    return ended + own, own + own, f"{commit}/{lsn}", quality, tx_id
+
+
+def _lsn(text: str) -> str:
+    """A position as digits that sort; only as a number is written, of 64 bits with a sign."""
+    if not (text.isascii() and text.isdigit()) or len(text) > _DIGITS or text[0] == "0":
+        raise UnclearError
+    number = int(text)
+    if number >= _FAR:
+        raise UnclearError
+    return f"{number:016x}"
+
+
+_commit = lru_cache(maxsize=16)(_lsn)  # the changes of a transaction have it in common
 
 
 def postgresql_link(source: PostgreSQLSource) -> str:
@@ -99,7 +116,7 @@ def mysql(source: MySQLSource, read: bool, snapshot: bool) -> Origin:  # noqa: F
     major = f"{_number(source.file)}{pos:016x}"
     gtid = source.gtid or None
     exact = source.connector == "mysql" and gtid and source.ts_us
-    quality = _SNAPSHOT if snapshot else _COMMIT if exact else _STATEMENT
+    quality = _OF_SNAPSHOT if snapshot else _OF_COMMIT if exact else _STATEMENT
     return major, major, f"{source.file}:{pos}", quality, gtid
 
 
