@@ -6,7 +6,9 @@ retention deleted before it was landed: it is named in the plan, never skipped i
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from strandline.changes.record import Coordinates
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ _AGAIN = "~"  # is in no topic id, nor in a topic's name
 def again(topic_id: str, label: str) -> str:
     """The id under which records of an incarnation are landed once more, apart from the first time.
 
-    To everything that follows it is an incarnation of its own: its records are re-deliveries.
+    To everything that follows it is an incarnation of its own. A record whose original is on record
+    is that one; else it is a re-delivery as any other may be.
     """
     return f"{topic_id}{_AGAIN}{label}"
 
@@ -48,6 +51,11 @@ def again(topic_id: str, label: str) -> str:
 def incarnation(topic_id: str) -> str:
     """The id that Kafka knows, of what was landed once or more."""
     return topic_id.partition(_AGAIN)[0]
+
+
+def original(at: Coordinates) -> Coordinates:
+    """Where Kafka has the record, of one that was landed once or more."""
+    return replace(at, topic_id=incarnation(at.topic_id))
 
 
 def is_again(topic_id: str) -> bool:

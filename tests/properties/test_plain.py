@@ -13,6 +13,7 @@ from workloads import SOURCES, Choices, captured
 from workloads.kafka import arrival
 
 from strandline.law import in_runs, interpret
+from strandline.runs import segment
 
 _EXAMPLES = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "20"))
 _SEED = int(os.environ.get("STRANDLINE_FUZZ_SEED", "0"))
@@ -35,16 +36,11 @@ def arrivals(source):
 
 
 def landed_again(records, choices):
-    """Some records once more, as a backfill lands them: at their offsets, under another id.
-
-    A tombstone alone says nothing of the delete before it, so that no partition begins with one.
-    """
+    """Some records once more, as a backfill lands them: at their offsets, under another id."""
     first = choices.below(len(records))
-    begun = set()
     for record in records[first : first + 1 + choices.below(len(records))]:
-        if record.value is not None or (record.at.topic, record.at.log) in begun:
-            begun.add((record.at.topic, record.at.log))
-            yield replace(record, at=replace(record.at, topic_id="again"))
+        again = segment.again(record.at.topic_id, "2026-11-27")
+        yield replace(record, at=replace(record.at, topic_id=again))
 
 
 def told(found):

@@ -18,7 +18,7 @@ from strandline.sources import source as sources
 
 _EXAMPLES = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "20"))
 _SEED = int(os.environ.get("STRANDLINE_FUZZ_SEED", "0"))
-READ = {"postgresql", "mysql", "mariadb"}
+READ = {"postgresql", "mysql", "mariadb", "oracle"}
 
 
 def read(typed, records):

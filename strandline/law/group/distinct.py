@@ -16,6 +16,7 @@ from strandline.changes.record import Coordinates
 from strandline.law.facts import Facts
 from strandline.law.group.in_flight import last_reads
 from strandline.law.group.repetition import occurrences
+from strandline.runs import segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ def distinct(
     `refused` are the records in quarantine that name one of the keys: a tombstone behind one of
     them waits for it. `facts` are those of the table, `shares` and `shifts` the connector's habits.
     """
+    deliveries, changes = len(changes), _landed_first(changes)
     # Where positions are not shared no change has an equal one, and ordinals say nothing new.
     rows = _Rows(occurrences(changes, facts, shifts=shifts) if shares else {}, facts.reads)
     logs: dict[tuple[tuple[str, int], str], list[Change | Quarantined]] = defaultdict(list)
@@ -51,7 +53,18 @@ def distinct(
     for (_, key), own in logs.items():
         rows.read(own, placed=key in placed)
     kept = rows.kept()
-    return Distinct(tuple(kept), rows.count - len(kept), rows.absorbed)
+    again = deliveries - len(changes)
+    return Distinct(tuple(kept), rows.count - len(kept) + again, rows.absorbed)
+
+
+def _landed_first(changes: Sequence[Change]) -> Sequence[Change]:
+    """Without what a backfill landed again, where the record that it is of is here as well."""
+    again = [change.at for change in changes if segment.is_again(change.at.topic_id)]
+    if not again:
+        return changes
+    first = {change.at for change in changes}
+    known = {at for at in again if segment.original(at) in first}
+    return [change for change in changes if change.at not in known]
 
 
 def first_fences(fences: Iterable[Fence]) -> tuple[Fence, ...]:

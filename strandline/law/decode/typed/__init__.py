@@ -193,12 +193,7 @@ class Typed:
                 other = None
                 if moving and op in _HALVES:
                     other = self._other(moving.get(_HALVES[op]), key, names, layout)
-                major, own, position, quality, tx_id = reader(source, op == "r", snapshot)
-                best = source.ts_us
-                if best is None:
-                    if source.ts_ms is None:
-                        return place
-                    best = source.ts_ms * 1000
+                major, own, position, best, quality, tx_id = reader(source, op == "r", snapshot)
                 kafka = timestamps[place] * 1000
                 latest = kafka + _TOLERANCE if kafka >= _EARLIEST else _END
                 emitted = event.ts_ms

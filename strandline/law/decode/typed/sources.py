@@ -14,6 +14,7 @@ import msgspec
 
 from strandline.changes.version import TimeQuality
 from strandline.connectors import CONNECTORS, Connector
+from strandline.connectors import oracle as oracle_
 
 # PostgreSQL's `sequence`, cut at its quotes: with two positions, and with one.
 _PAIR, _LONE = 5, 3
@@ -24,8 +25,8 @@ _OF_SNAPSHOT, _OF_COMMIT = TimeQuality.SNAPSHOT.value, TimeQuality.COMMIT.value
 _STATEMENT = TimeQuality.STATEMENT.value
 _FAR = 1 << 63  # beyond any position that is a number of 64 bits with a sign
 
-# Major position, own position, text for people, quality of the time, transaction.
-Origin = tuple[str, str, str, str, str | None]
+# Major position, own position, text for people, time in microseconds and its quality, transaction.
+Origin = tuple[str, str, str, int, str, str | None]
 
 
 class Source(msgspec.Struct, gc=False):
@@ -58,6 +59,15 @@ class MySQLSource(Source, gc=False):
     row: int | str | None = None
 
 
+class OracleSource(Source, gc=False):
+    """Oracle's (LogMiner), with the fields that order it."""
+
+    scn: str | None = None
+    commit_scn: str | None = None
+    commit_ts_ms: int | None = None
+    txId: str | None = None  # noqa: N815 - as it is sent
+
+
 class Transaction(msgspec.Struct, gc=False):
     """What the connector says of a change's transaction besides its source."""
 
@@ -85,7 +95,16 @@ def postgresql(source: PostgreSQLSource, read: bool, snapshot: bool) -> Origin: 
     own, ended = _lsn(lsn), _commit(commit)
     tx_id = None if source.txId is None else str(source.txId)
     quality = _OF_SNAPSHOT if snapshot else _OF_COMMIT
-    return ended + own, own + own, f"{commit}/{lsn}", quality, tx_id
+    return ended + own, own + own, f"{commit}/{lsn}", _micros(source), quality, tx_id
+
+
+def _micros(source: Source) -> int:
+    """From `ts_us` (since Debezium 2.6), else `ts_ms`."""
+    if source.ts_us is not None:
+        return source.ts_us
+    if source.ts_ms is None:
+        raise UnclearError
+    return source.ts_ms * 1000
 
 
 def _lsn(text: str) -> str:
@@ -117,12 +136,34 @@ def mysql(source: MySQLSource, read: bool, snapshot: bool) -> Origin:  # noqa: F
     gtid = source.gtid or None
     exact = source.connector == "mysql" and gtid and source.ts_us
     quality = _OF_SNAPSHOT if snapshot else _OF_COMMIT if exact else _STATEMENT
-    return major, major, f"{source.file}:{pos}", quality, gtid
+    return major, major, f"{source.file}:{pos}", _micros(source), quality, gtid
 
 
 def mysql_link(source: MySQLSource) -> str:
     """See `strandline.changes.position.Position.link`."""
     return f"{source.file}:{source.pos}:{source.row}"
+
+
+def oracle(source: OracleSource, read: bool, snapshot: bool) -> Origin:  # noqa: FBT001
+    """See `strandline.connectors.oracle`."""
+    commit = source.commit_scn
+    at = source.scn if read and commit is None else commit
+    if at is None or not (at.isascii() and at.isdigit()) or len(at) > oracle_.WIDTH:
+        raise UnclearError
+    if int(at) == 0:
+        raise UnclearError  # of a transaction that nobody says the commit of
+    major, tx_id = at.zfill(oracle_.WIDTH), source.txId or None
+    if snapshot:
+        return major, major, at, _micros(source), _OF_SNAPSHOT, tx_id
+    if source.commit_ts_ms is None:
+        raise UnclearError
+    return major, major, at, source.commit_ts_ms * 1000, _OF_COMMIT, tx_id
+
+
+def oracle_link(source: OracleSource) -> str:
+    """See `strandline.changes.position.Position.link`."""
+    at = source.commit_scn or source.scn or ""
+    return f"{source.txId or None}:{at.zfill(oracle_.WIDTH)}"
 
 
 @lru_cache(maxsize=1024)
@@ -137,6 +178,7 @@ def _number(file: str) -> str:
 # halves of a key move have in common.
 READERS: dict[str, tuple[Connector, type[Source], Callable[..., Any], Callable[..., str]]] = {
     "postgresql": (CONNECTORS["postgresql"], PostgreSQLSource, postgresql, postgresql_link),
+    "oracle": (CONNECTORS["oracle"], OracleSource, oracle, oracle_link),
     "mysql": (CONNECTORS["mysql"], MySQLSource, mysql, mysql_link),
     "mariadb": (CONNECTORS["mysql"], MySQLSource, mysql, mysql_link),
 }
