@@ -11,7 +11,7 @@ def begun(known: Deliveries, context: Context) -> Derived:
     """The versions of a table that has none."""
     moves = known.moves is not None
     behind = latest(known, context)
-    keys = heads.found_first(
+    keys = heads.of_first_run(
         known.rows, context.run, known.moves, behind, shifts=context.rules.shifts
     )
     if not keys.orderly:

@@ -141,7 +141,7 @@ def unsettled(rows: DataFrame, history: DataFrame, fences: DataFrame | None) -> 
     return flying.unionByName(cut.join(places, left, "left_anti").select("_key"))
 
 
-def found_first(
+def of_first_run(
     rows: DataFrame, run: int, moves: DataFrame | None, latest: Latest | None, *, shifts: bool
 ) -> Keys:
     """The keys of a table that has no history yet, and those at the other end of their moves."""

@@ -101,13 +101,13 @@ def test_tombstones_are_no_changes(found):
 
 def test_a_key_of_too_many_records_to_compare_is_not_orderly(spark, monkeypatch):
     monkeypatch.setattr(orderly, "_MOST", 1)
-    keys = begun(spark, Latest(), "one record", "a snapshot's read and a change of it")
+    keys = of_first_run(spark, Latest(), "one record", "a snapshot's read and a change of it")
     assert (keys.count, keys.orderly) == (2, 1)
 
 
-def begun(spark, latest, *keys):
+def of_first_run(spark, latest, *keys):
     rows = [each.row(key) for key in keys for each in ORDERLY[key]]
-    return heads.begun(spark.createDataFrame(rows, COLUMNS), 1, None, latest, shifts=True)
+    return heads.of_first_run(spark.createDataFrame(rows, COLUMNS), 1, None, latest, shifts=True)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def begun(spark, latest, *keys):
     ],
 )
 def test_a_key_is_orderly_behind_the_last_fence_only(spark, latest, expected):
-    assert begun(spark, latest, "one record").orderly == expected
+    assert of_first_run(spark, latest, "one record").orderly == expected
 
 
 def test_the_last_fences_are_those_of_each_kind(spark):
@@ -142,7 +142,7 @@ def test_a_truncate_with_a_place_for_each_key_stands_behind_nothing_for_all(spar
 
 
 def test_rows_go_the_way_of_their_keys(spark):
-    keys = begun(
+    keys = of_first_run(
         spark, Latest(sweep=place(2)), "one record", "a snapshot's read and a change of it"
     )
     rows = keys.rows.select("_key").withColumn("row", F.lit(1))
