@@ -24,7 +24,6 @@ from strandline.formats.notification import Snapshot
 from strandline.formats.schema_history import SchemaHistory
 from strandline.law import group
 from strandline.law.decode.general import Decoded, Decoder
-from strandline.law.decode.typed import Typed
 from strandline.law.doubts import rekeyed
 from strandline.law.facts import Facts
 from strandline.law.facts.survey import columns_of, survey
@@ -108,14 +107,12 @@ class Table:
         known = self.records.decoder.history
         decoder = replace(self.records.decoder, history=history)
         self.waiting |= self.records.anew(decoder)
-        if known or self.plain.rows.record:
-            landed = self.plain.landed
-            self.plain = PlainKeys(landed, Typed(decoder, self.topic), others=self.plain.others)
-            facts, others = self.plain.add(range(len(landed)))
+        plain = self.plain
+        self.plain = PlainKeys(plain.landed, plain.typed.anew(decoder), others=plain.others)
+        if known or plain.rows.record:
+            facts, others = self.plain.add(range(len(plain.landed)))
             self.records.facts += facts
             self.waiting |= self.records.add(others)
-            return
-        self.plain.typed = Typed(decoder, self.topic)
 
     def history(self) -> TableHistory:
         """The history of all that has arrived."""

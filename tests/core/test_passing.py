@@ -38,7 +38,7 @@ def passed(given, size):
     order = by_key(given.landed)
     batches = (only(given.landed, order[n : n + size]) for n in range(0, len(order), size))
     found = []
-    for fields, business in passing(batches, Typed(decoder, TOPIC), columns, NO_FENCES, CONNECTOR):
+    for fields, business in passing(batches, Typed(decoder), columns, NO_FENCES, CONNECTOR):
         names = [*fields, *(f"row.{name}" for name in business)]
         found += [
             dict(zip(names, of, strict=True))

@@ -50,7 +50,7 @@ def unset(shape, cells):
 
 def disagreements(decoder, records):
     """How the rows that the typed decoder accepts differ from the general one's, and how many."""
-    typed = Typed(decoder, "")
+    typed = Typed(decoder)
     rows, left = read(typed, records)
     assert sorted([*rows.index, *left]) == list(range(len(records)))
     found = []

@@ -48,7 +48,7 @@ class PlainKeys:
     @staticmethod
     def of(topic: str, decoder: Decoder, *, typed: bool = True) -> "PlainKeys":
         """Those of a topic; not `typed`: none."""
-        return PlainKeys(Landed(topic), Typed(decoder, topic, accepts=typed))
+        return PlainKeys(Landed(topic), Typed(decoder, accepts=typed))
 
     def add(self, numbers: range) -> tuple[Facts, list[Record]]:
         """Reads landed records: what they tell, and those that are for the general decoder."""

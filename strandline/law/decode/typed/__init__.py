@@ -50,20 +50,23 @@ _REFUSED = (
 class Typed:
     """The typed decoder of one topic; `accepts` False: it leaves everything to the general one."""
 
-    def __init__(self, decoder: Decoder, topic: str, *, accepts: bool = True) -> None:
-        """For the records that `decoder` would read of that topic."""
-        del topic
+    def __init__(self, decoder: Decoder, *, accepts: bool = True) -> None:
+        """For the records that `decoder` would read of its topic."""
         rules = decoder.rules
         # Lineages, keys that are no keys of records, flattened rows, and columns that schema
         # changes describe by their place in the log, are the general decoder's.
         plain = not (rules.key or rules.epochs or rules.flattened or decoder.history)
-        self._accepts = accepts and plain
+        self._asked, self._accepts = accepts, accepts and plain
         self._layouts = Layouts(rules.contract)
         self._keys = Keys()
         self._unavailable = spellings(rules.placeholder)
         self._wanted: Connector | None = decoder.connector
         self._scopes: dict[tuple[str | None, ...], str | None] = {}
         self.shapes: list[Shape] = []
+
+    def anew(self, decoder: Decoder) -> "Typed":
+        """One for the same topic, which knows nothing yet."""
+        return Typed(decoder, accepts=self._asked)
 
     def is_plain_key(self, key: bytes | None) -> bool:
         """Whether a tombstone with these bytes is of the row whose key was read from them."""
