@@ -24,6 +24,7 @@ from strandline.law.landed import Headers, Landed
 TABLE = "orders"
 TOPIC = envelope.topic(TABLE)
 CHANGES_PER_KEY = 4
+CONTRACT = TableRules(columns=tuple((c.name, c.contract) for c in COLUMNS))
 LEFT_OUT = ("name", "note")  # what the updates of partial images do not tell
 # Only a row that lives can move, and not twice in a row: of the changes a tenth are moves then.
 MOVES = 0.146
@@ -58,8 +59,7 @@ class Records:
     @property
     def rules(self) -> TableRules:
         """The column contract, or nothing."""
-        contract = () if self.described else tuple((c.name, c.contract) for c in COLUMNS)
-        return TableRules(columns=contract)
+        return TableRules() if self.described else CONTRACT
 
 
 def plain(changes: int) -> Records:

@@ -5,19 +5,22 @@ it needs before the clock starts, and returns what it has made: the runner count
 has stopped, since a fast wrong answer is none. A subject that is None is not measured.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from datetime import UTC, datetime
 from itertools import chain
 
-from bench.core.records import TOPIC, Records
+from bench.core.records import CONTRACT, TOPIC, Records
 from bench.core.records import columns as landed_columns
+from strandline.cells.types import ColumnType
 from strandline.changes.change import Quarantined
 from strandline.changes.record import Record
 from strandline.connectors import CONNECTORS
 from strandline.law import Stream
 from strandline.law.decode.general import Decoder, Outcome
+from strandline.law.decode.typed import Typed
 from strandline.law.facts import Facts
 from strandline.law.facts.survey import columns_of
+from strandline.law.landed import Landed
 from strandline.law.plain.fold import Fences
 from strandline.law.plain.keys import PlainKeys
 from strandline.law.plain.passing import passing
@@ -76,11 +79,20 @@ def hot_key(batches: Iterable[Records]) -> Iterator[object]:
     Records and versions pass by, and nobody else keeps them. What this holds besides the batch in
     hand is measured.
     """
-    for first in batches:
-        keys, (facts, _) = _decoded(first)
-        columns = columns_of(facts, frozenset())
-        landed = (each.landed for each in chain([first], batches))
-        yield from passing(landed, keys.typed, columns, _NO_FENCES, _CONNECTOR)
+    remaining = iter(batches)
+    landed = (each.landed for each in remaining)
+    first = next(landed)
+    typed, columns = _known(first)
+    every = chain([first], landed)
+    del first  # which nobody is to keep
+    yield from passing(every, typed, columns, _NO_FENCES, _CONNECTOR)
+
+
+def _known(landed: Landed) -> tuple[Typed, Mapping[str, ColumnType]]:
+    """What one batch says of the table, of which the others are alike."""
+    keys = PlainKeys.of(TOPIC, Decoder(_CONNECTOR, CONTRACT))
+    facts, _ = keys.add(keys.landed.extend(landed))
+    return keys.typed, columns_of(facts, frozenset())
 
 
 def _decoded(records: Records) -> tuple[PlainKeys, tuple[Facts, Sequence[Record]]]:
