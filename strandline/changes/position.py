@@ -24,6 +24,9 @@ NO_PARTITION = "f" * _PARTITION_DIGITS
 LAST_EPOCH = 16**_EPOCH_DIGITS - 1
 
 
+FIRST_EPOCH = f"{0:0{_EPOCH_DIGITS}x}"  # of a log of which no other lineage is declared
+
+
 class Phase(StrEnum):
     """What comes first inside one major position, after truncates."""
 

@@ -3,13 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any, ClassVar
 
+from strandline.cells import instants
 from strandline.changes.position import Position
 from strandline.changes.version import TimeQuality
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBERED = (3, 7)  # since then `total_order` survives a restart inside a transaction
 
 
@@ -34,7 +34,7 @@ def instant(micros: int | None) -> datetime | None:
     if micros is None:
         return None
     try:
-        return _EPOCH + timedelta(microseconds=micros)
+        return instants.instant(micros)
     except OverflowError:
         return None
 

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from strandline.changes.change import Change, Op, Time
 from strandline.changes.position import (
+    FIRST_EPOCH,
     Phase,
     Position,
     is_placed,
@@ -23,7 +24,7 @@ from strandline.runs.reconciliation import TOPIC
 # Sorts behind every digit of a position, so behind all that stands there.
 _BEHIND = "~"
 _TIE = Phase.READ.value + "0" * 15
-_FIRST = f"0000{_TIE}"  # before everything, in the first lineage of the log
+_FIRST = f"{FIRST_EPOCH}{_TIE}"  # before everything
 
 
 def correction(  # noqa: PLR0913 - what a change is made of

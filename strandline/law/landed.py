@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from strandline.changes.record import Coordinates, Record
 
@@ -50,7 +50,7 @@ class Landed:
     def extend(self, other: "Landed") -> range:
         """Takes up columns that are in order and of which nothing is here yet; their numbers."""
         start = len(self)
-        for name in ("partition", "offset", "timestamp", "key", "value", "headers", "topic_id"):
+        for name in COLUMNS:
             getattr(self, name).extend(getattr(other, name))
         logs = list(zip(other.topic_id, other.partition, strict=True))
         for log in set(logs):
@@ -69,6 +69,9 @@ class Landed:
             self.value[number],
             self.headers[number],
         )
+
+
+COLUMNS = tuple(of.name for of in fields(Landed) if of.default_factory is list)
 
 
 def _place(record: Record) -> tuple[tuple[str, int], int]:

@@ -132,13 +132,12 @@ def facts_of(outcomes: Iterable[Outcome]) -> Facts:
             case Control():
                 control.add(outcome.at)
     streamed: list[Change | Fence] = [*changes, *fences.values()]
-    open_ = {each.tx_id for each in streamed if each.in_flight and each.tx_id}
     return schemas.facts + Facts(
         fences=fences,
         control=frozenset(control),
         scopes=frozenset(scope.table(c.scope) for c in changes if c.scope is not None),
         reads=in_flight.reads(changes),
-        open=frozenset(open_),
+        open=in_flight.open_transactions(streamed, ()),
     )
 
 

@@ -86,7 +86,6 @@ class Table:
     waiting: set[str] = field(default_factory=set)
     groups: dict[str, Derived] = field(default_factory=dict)
     snapshots: Sequence[Snapshot] = ()
-    fences: Sequence[Fence] = ()
     context: group.Table | None = None
 
     def run(self, landed: range, history: SchemaHistory, snapshots: Sequence[Snapshot]) -> None:
@@ -158,9 +157,8 @@ class Table:
         found &= plain.members.keys()
         if found:
             return found
-        changed = _different(self.fences, context.fences)
+        changed = _different(self.context.fences if self.context else (), context.fences)
         since = min((major_of(fence.seq) for fence in changed), default=None)
-        self.fences = context.fences
         tracked = context.shape.tracked
         return set(plain.fold(context.columns, tracked, fences, facts.connector, since))
 

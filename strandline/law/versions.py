@@ -6,16 +6,29 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, overload
 
+from strandline.cells.instants import instant, micros
 from strandline.cells.types import ColumnType
 from strandline.changes.version import ClosedBy, TimeQuality, Version
-from strandline.law.plain.fold import Made, instant, micros
+from strandline.law.plain.fold import (
+    CELLS,
+    CLOSED_BY,
+    ENTITY,
+    OPENED,
+    QUALITY,
+    SEQ_FROM,
+    SEQ_TO,
+    VALID_FROM,
+    VALID_TO,
+    Made,
+    Standing,
+)
 from strandline.law.plain.keys import PlainKeys
 from strandline.law.plain.rows import Rows
 
 # Where the fold has what a version says, and what it says of the row that opened it.
 _PLACES = {
-    "valid_from": 2, "valid_to": 3, "seq_from": 4, "seq_to": 5, "closed_by": 6, "entity_id": 7,
-    "ts_quality": 8,
+    "valid_from": VALID_FROM, "valid_to": VALID_TO, "seq_from": SEQ_FROM, "seq_to": SEQ_TO,
+    "closed_by": CLOSED_BY, "entity_id": ENTITY, "ts_quality": QUALITY,
 }  # fmt: skip
 _OF_ROW = {
     "position": "position", "op": "op", "tx_id": "tx_id", "source_ts": "best",
@@ -37,12 +50,7 @@ class Versions(Sequence[Version]):
         self._groups = groups
         self._plain = {key: plain.made(key) for key in plain.standing}
         self._rows = plain.rows
-        self._targets = {
-            (key, of.versions[place][5]): other
-            for key, of in plain.standing.items()
-            for (other, _), place in of.departures.items()
-            if place is not None
-        }
+        self._targets = targets(plain.standing) if plain.rows.moved else {}
         self._names = tuple(columns)
         self._topic = topic
         self._recorded_at = recorded_at
@@ -61,8 +69,7 @@ class Versions(Sequence[Version]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and self._all == list(other)
 
-    def __hash__(self) -> int:
-        return id(self)
+    __hash__ = None  # type: ignore[assignment] # as of every list, by what is in it
 
     def __repr__(self) -> str:
         return repr(self._all)
@@ -71,7 +78,7 @@ class Versions(Sequence[Version]):
     def current(self) -> int:
         """How many are open."""
         groups = sum(v.seq_to is None for own in self._groups.values() for v in own)
-        return groups + sum(bool(own) and own[-1][5] is None for own in self._plain.values())
+        return groups + sum(bool(own) and own[-1][SEQ_TO] is None for own in self._plain.values())
 
     def columns(self) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
         """Version's fields but `row`, and the business columns: a list of each, in the same order.
@@ -79,16 +86,7 @@ class Versions(Sequence[Version]):
         Instants are microseconds since 1970 here; what is said by a class elsewhere is its text.
         """
         plain = ((key, made) for key, own in self._plain.items() for made in own)
-        fields, business = as_columns(plain, self._rows, self._names)
-        if self._rows.moved:
-            fields["moved_from"] = [
-                self._origin(made[0]) for own in self._plain.values() for made in own
-            ]
-            fields["moved_to"] = [
-                self._targets.get((key, made[5]))
-                for key, own in self._plain.items()
-                for made in own
-            ]
+        fields, business = as_columns(plain, self._rows, self._names, self._targets)
         for key in self._groups:
             for version in self._of(key):
                 for name, values in fields.items():
@@ -117,11 +115,6 @@ class Versions(Sequence[Version]):
             row.update(cells)
         return version
 
-    def _origin(self, n: int) -> str | None:
-        """The key that a row moved from, by the row that opened its version."""
-        moved = self._rows.moved.get(n)
-        return None if moved is None else moved[0]
-
     def _version(self, key: str, made: Made) -> Version:
         n, cells, since, until, began, ended, how, entity, quality = made
         rows = self._rows
@@ -135,7 +128,7 @@ class Versions(Sequence[Version]):
             position=rows.position[n],
             op=rows.op[n],
             closed_by=None if how is None else ClosedBy(how),
-            moved_from=self._origin(n),
+            moved_from=rows.moved[n][0] if n in rows.moved else None,
             moved_to=self._targets.get((key, ended)),
             entity_id=entity,
             tx_id=rows.tx_id[n],
@@ -148,20 +141,36 @@ class Versions(Sequence[Version]):
         )
 
 
+# The key that a row moved to, by the key that it left and the position at which it did.
+Targets = Mapping[tuple[str, str | None], str]
+
+
+def targets(standing: Mapping[str, Standing]) -> Targets:
+    """Where rows of plain keys went."""
+    return {
+        (key, of.versions[place][SEQ_TO]): other
+        for key, of in standing.items()
+        for (other, _), place in of.departures.items()
+        if place is not None
+    }
+
+
 def as_columns(
-    versions: Iterable[tuple[str, Made]], rows: Rows, names: Sequence[str]
+    versions: Iterable[tuple[str, Made]], rows: Rows, names: Sequence[str], targets: Targets
 ) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
     """The versions of plain keys as `Versions.columns` has them; `names` are those of the cells."""
     made = list(versions)
-    numbers = [each[0] for _, each in made]
-    cells = list(zip(*[each[1] for _, each in made], strict=True))
+    numbers = [each[OPENED] for _, each in made]
+    cells = list(zip(*[each[CELLS] for _, each in made], strict=True))
     fields: dict[str, list[Any]] = {"key": [key for key, _ in made]}
     for name, place in _PLACES.items():
         fields[name] = [each[place] for _, each in made]
     for name, own in _OF_ROW.items():
         values = getattr(rows, own)
         fields[name] = [values[n] for n in numbers]
-    fields |= {name: [None] * len(made) for name in ("moved_from", "moved_to")}
+    moved = rows.moved
+    fields["moved_from"] = [moved[n][0] if n in moved else None for n in numbers]
+    fields["moved_to"] = [targets.get((key, each[SEQ_TO])) for key, each in made]
     fields["unavailable"] = [()] * len(made)
     return fields, {name: list(cells[n]) if cells else [] for n, name in enumerate(names)}
 

@@ -9,7 +9,7 @@ from strandline.connectors import CONNECTORS
 from strandline.law.decode.general import Decoder
 from strandline.law.decode.typed import Typed
 from strandline.law.facts.survey import columns_of
-from strandline.law.landed import Landed
+from strandline.law.landed import COLUMNS, Landed
 from strandline.law.plain.fold import Fences
 from strandline.law.plain.keys import PlainKeys
 from strandline.law.plain.passing import NotPlainError, passing
@@ -25,8 +25,7 @@ def by_key(landed):
 
 
 def only(landed, numbers):
-    names = ("partition", "offset", "timestamp", "key", "value", "headers", "topic_id")
-    return Landed(TOPIC, *[[getattr(landed, name)[n] for n in numbers] for name in names])
+    return Landed(TOPIC, *[[getattr(landed, name)[n] for n in numbers] for name in COLUMNS])
 
 
 def passed(given, size):

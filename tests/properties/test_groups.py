@@ -1,33 +1,19 @@
-"""Groups may be dealt to tasks in every way that keeps each together: a task needs only the facts.
+"""Groups may be dealt to tasks in any way that keeps each together: a task needs only the facts."""
 
-`STRANDLINE_FUZZ_EXAMPLES` sets how many workloads of each source are tried, `STRANDLINE_FUZZ_SEED`
-which is the first.
-"""
-
-import os
 from collections import defaultdict
 from dataclasses import replace
 
-import pytest
-from workloads import SOURCES, Choices, captured
+from workloads import Choices, captured
 
 from strandline.law import Stream
 from strandline.law.facts import document
 from strandline.law.group import derive
 from strandline.law.group.edges import edges, joined
 
-_EXAMPLES = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "20"))
-_SEED = int(os.environ.get("STRANDLINE_FUZZ_SEED", "0"))
 
-
-@pytest.fixture(params=list(SOURCES))
-def source(request):
-    return request.param
-
-
-def tables(source):
+def tables(source, seeds):
     """The tables of workloads after one run that the general decoder has read."""
-    for seed in range(_SEED, _SEED + _EXAMPLES):
+    for seed in seeds:
         choices = Choices.seeded(seed)
         stream = Stream(typed=False)
         stream.run(captured(choices, source).records)
@@ -57,8 +43,8 @@ def counted(derived):
     )
 
 
-def test_tasks_that_are_dealt_groups_make_the_history_of_one(source):
-    for seed, choices, table, found in tables(source):
+def test_tasks_that_are_dealt_groups_make_the_history_of_one(source, seeds):
+    for seed, choices, table, found in tables(source, seeds):
         facts = document.read(document.written(table.context.facts))
         context = replace(table.context, facts=facts)
         done = []

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from workloads import (
-    SOURCES,
     Capture,
     Choices,
     captured,
@@ -59,11 +58,6 @@ def arrivals(draw, source: str) -> tuple[Capture, list[Record]]:
 @pytest.fixture(params=_ENGINES)
 def engine(request):
     return engines.named(request.param)
-
-
-@pytest.fixture(params=list(SOURCES))
-def source(request):
-    return request.param
 
 
 def _tried(strategy, check) -> None:

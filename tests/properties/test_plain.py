@@ -1,32 +1,18 @@
-"""Plain keys, folded in one loop, have the history that the general decoder and the groups give.
+"""Plain keys, folded in one loop, have the history that the general decoder and the groups give."""
 
-`STRANDLINE_FUZZ_EXAMPLES` sets how many workloads of each source are tried, `STRANDLINE_FUZZ_SEED`
-which is the first.
-"""
-
-import os
 from dataclasses import replace
 from itertools import pairwise
 
-import pytest
-from workloads import SOURCES, Choices, captured
+from workloads import Choices, captured
 from workloads.kafka import arrival
 
 from strandline.law import in_runs, interpret
 from strandline.runs import segment
 
-_EXAMPLES = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "20"))
-_SEED = int(os.environ.get("STRANDLINE_FUZZ_SEED", "0"))
 
-
-@pytest.fixture(params=list(SOURCES))
-def source(request):
-    return request.param
-
-
-def arrivals(source):
+def arrivals(source, seeds):
     """Workloads as they might arrive, some with what a connector sends again, and cut into runs."""
-    for seed in range(_SEED, _SEED + _EXAMPLES):
+    for seed in seeds:
         choices = Choices.seeded(seed)
         capture = captured(choices, source)
         again = capture.repeated if choices.chance(3) else ()
@@ -47,26 +33,26 @@ def told(found):
     return found.counts, found.quarantined, {table.topic: table for table in found.tables}
 
 
-def test_plain_keys_have_the_history_that_the_general_decoder_gives_them(source):
-    for seed, runs in arrivals(source):
+def test_plain_keys_have_the_history_that_the_general_decoder_gives_them(source, seeds):
+    for seed, runs in arrivals(source, seeds):
         records = [record for run in runs for record in run]
         assert told(interpret(records)) == told(interpret(records, typed=False)), seed
 
 
-def test_going_on_from_what_stands_gives_what_all_changes_give(source):
-    for seed, runs in arrivals(source):
+def test_going_on_from_what_stands_gives_what_all_changes_give(source, seeds):
+    for seed, runs in arrivals(source, seeds):
         records = [record for run in runs for record in run]
         assert told(in_runs(runs)) == told(interpret(records, typed=False)), seed
 
 
-def test_the_runs_of_a_table_that_is_not_plain_give_what_one_run_gives(source):
-    for seed, runs in arrivals(source):
+def test_the_runs_of_a_table_that_is_not_plain_give_what_one_run_gives(source, seeds):
+    for seed, runs in arrivals(source, seeds):
         records = [record for run in runs for record in run]
         assert told(in_runs(runs, typed=False)) == told(interpret(records, typed=False)), seed
 
 
-def test_what_a_backfill_lands_once_more_adds_nothing_to_a_history(source):
-    for seed, runs in arrivals(source):
+def test_what_a_backfill_lands_once_more_adds_nothing_to_a_history(source, seeds):
+    for seed, runs in arrivals(source, seeds):
         records = [record for run in runs for record in run]
         again = list(landed_again(records, Choices.seeded(seed)))
         once, twice = interpret(records), in_runs([*runs, again])

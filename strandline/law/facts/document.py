@@ -27,16 +27,12 @@ def read(data: bytes) -> Facts:
     """The facts of such a document; `Terminal` where another version of Strandline wrote it."""
     try:
         number, *values = msgspec.msgpack.decode(data)
-    except (ValueError, TypeError) as error:
+        if number != FORMAT:
+            raise Terminal(_UNREADABLE)
+        shapes = zip(_SHAPES.items(), values, strict=True)
+        return Facts(**{name: _made(value, shape) for (name, shape), value in shapes})
+    except (msgspec.MsgspecError, ValueError, TypeError, KeyError) as error:
         raise Terminal(_UNREADABLE) from error
-    if number != FORMAT or len(values) != len(_SHAPES):
-        raise Terminal(_UNREADABLE)
-    return Facts(
-        **{
-            name: _made(value, shape)
-            for (name, shape), value in zip(_SHAPES.items(), values, strict=True)
-        }
-    )
 
 
 _UNREADABLE = (
@@ -61,7 +57,7 @@ def _made(value: Any, shape: Any) -> Any:
 def _named(value: object) -> str:
     if isinstance(value, Connector):
         return value.names[0]
-    raise NotImplementedError(type(value).__name__)
+    raise NotImplementedError(type(value).__name__)  # what msgspec expects of a hook
 
 
 def _connector(of: type, name: Any) -> Any:

@@ -64,7 +64,7 @@ def by_own_position(each: T, of: frozenset[str]) -> T:
 def _spans(each: Change | Fence, places: Sequence[str]) -> bool:
     """Whether reads stand between the commit before it and its own place: it was not read."""
     position = each.position
-    if position is None or position.own is None:
+    if not places or position is None or position.own is None:
         return False
     own = major_of(rebased(each.seq, position.own.major))
     behind = bisect_right(places, major_of(each.seq))

@@ -5,12 +5,12 @@ from typing import Any
 
 from strandline.cells.types import ColumnType
 from strandline.changes import rekeyed, scope
-from strandline.changes.position import before_phase
+from strandline.changes.position import FIRST_EPOCH, before_phase
 from strandline.changes.rekeyed import Identity
 from strandline.law.decode.typed import Shape
 from strandline.law.facts import Facts, Place
 from strandline.law.plain.fold import Standing
-from strandline.law.plain.rows import EPOCH, Rows
+from strandline.law.plain.rows import Rows
 
 Declared = dict[str, dict[ColumnType, Place]]
 
@@ -84,6 +84,6 @@ def keys_standing(
         if of.open is not None:
             table = of.scope and scope.known(of.scope)
             name = rekeyed.identity(table, shapes[rows.shape[of.open[0]]].key)
-            since = rekeyed.place(f"{EPOCH}{of.image}0{'0' * 15}")
+            since = rekeyed.place(f"{FIRST_EPOCH}{of.image}0{'0' * 15}")
             found[name] = min(found.get(name, since), since)
     return found

@@ -15,16 +15,17 @@ same check as between two rows of one run. Otherwise the key is folded from all 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from typing import Final
 
+from strandline.cells.instants import micros
 from strandline.changes import scope as scopes
 from strandline.changes.change import Fence
-from strandline.changes.position import major_of
+from strandline.changes.position import FIRST_EPOCH, major_of
 from strandline.changes.version import ClosedBy, TimeQuality
 from strandline.connectors import Connector
 from strandline.law.decode.typed import UNSENT
-from strandline.law.plain.rows import EPOCH, Rows
+from strandline.law.plain.rows import Rows
 
 _CLAMPED = TimeQuality.CLAMPED.value
 _UPDATE, _DELETE = ClosedBy.UPDATE.value, ClosedBy.DELETE.value
@@ -34,6 +35,15 @@ _CORRECTION = ClosedBy.SNAPSHOT_CORRECTION.value
 # A version as the loop makes it: number of the row that opened it, its cells, valid from and to
 # (microseconds), position from and to, what closed it, entity, how far the time can be trusted.
 Made = tuple[int, tuple[object, ...], int, int | None, str, str | None, str | None, str, str]
+OPENED: Final = 0
+CELLS: Final = 1
+VALID_FROM: Final = 2
+VALID_TO: Final = 3
+SEQ_FROM: Final = 4
+SEQ_TO: Final = 5
+CLOSED_BY: Final = 6
+ENTITY: Final = 7
+QUALITY: Final = 8
 
 # Half of a key move: the other key, and what both halves have in common.
 Move = tuple[str, str]
@@ -79,8 +89,8 @@ class Standing:
         between was ended by that fence too, or ended the row before it did: only what is behind
         goes on from here, else the key is folded from all of its rows.
         """
-        ended = self.versions[-1][5] if self.open is None and self.versions else None
-        return self.major if ended is None else max(self.major, major_of(ended)[len(EPOCH) :])
+        ended = self.versions[-1][SEQ_TO] if self.open is None and self.versions else None
+        return self.major if ended is None else max(self.major, major_of(ended)[len(FIRST_EPOCH) :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +108,7 @@ class Fences:
         if any(fence.local is not None for fence in fences):
             return None
         seqs = [fence.seq for fence in fences]
-        majors = frozenset(major_of(seq)[len(EPOCH) :] for seq in seqs)
+        majors = frozenset(major_of(seq)[len(FIRST_EPOCH) :] for seq in seqs)
         return Fences(fences, seqs, majors, [micros(fence.time.best) for fence in fences])
 
 
@@ -180,7 +190,7 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
             if live is not None:
                 number, cells, since, _, seq, _, _, entity, quality = live
                 floor = max(since, at)
-                end = f"{EPOCH}{major}0{last_offset:011x}{partition:04x}"
+                end = f"{FIRST_EPOCH}{major}0{last_offset:011x}{partition:04x}"
                 made.append((number, cells, since, floor, seq, end, how, entity, quality))
                 live = None
             continue
@@ -189,15 +199,15 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
             if live is None or op == "c":
                 return None  # nobody knows what was not sent
             cells = tuple(
-                [old if new is UNSENT else new for old, new in zip(live[1], cells, strict=True)]
+                [old if new is UNSENT else new for old, new in zip(live[CELLS], cells, strict=True)]
             )
         new = live is None or op == "c"
-        if not new and rows.alike(live[1], cells):  # type: ignore[index]
+        if not new and rows.alike(live[CELLS], cells):  # type: ignore[index]
             if rows.tracked is not None:  # what is ignored is overwritten
-                live = (live[0], cells, *live[2:])  # type: ignore[index]
+                live = (live[OPENED], cells, *live[VALID_FROM:])  # type: ignore[index]
             continue
         phase = rows.phase(n) if op == "r" else "0"
-        seq = f"{EPOCH}{major}{phase}{last_offset:011x}{partition:04x}"
+        seq = f"{FIRST_EPOCH}{major}{phase}{last_offset:011x}{partition:04x}"
         followed = live is not None
         if live is not None:
             number, old, since, _, began, _, _, entity, quality = live
@@ -238,23 +248,9 @@ def _folded(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - one loop, on pu
     )
 
 
-_BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-
-
-def micros(instant: datetime) -> int:
-    """Microseconds since 1970, exactly."""
-    return (instant - _BEGIN) // _MICROSECOND
-
-
-def instant(micros: int) -> datetime:
-    """The instant of so many microseconds since 1970."""
-    return _BEGIN + timedelta(microseconds=micros)
-
-
 def _spared(rows: Rows, n: int, fences: Fences) -> bool:
     """Whether a row at the position of fences is a read of the snapshot that they are of."""
-    major = f"{EPOCH}{rows.major[n]}"
+    major = f"{FIRST_EPOCH}{rows.major[n]}"
     own = (f for f in fences.fences if major_of(f.seq) == major)
     return n in rows.whole and all(fence.sweep for fence in own)
 
@@ -274,13 +270,13 @@ def _fenced(  # noqa: PLR0913, PLR0917
     """
     if live is None:
         return live, floor, True
-    end = None if until is None else f"{EPOCH}{until}"
-    for place in range(bisect_right(fences.seqs, live[4]), len(fences.seqs)):
+    end = None if until is None else f"{FIRST_EPOCH}{until}"
+    for place in range(bisect_right(fences.seqs, live[SEQ_FROM]), len(fences.seqs)):
         fence = fences.fences[place]
         major = major_of(fence.seq)
         if end is not None and major >= end:
             break
-        if major <= f"{EPOCH}{since}" or not fence.concerns(scope):
+        if major <= f"{FIRST_EPOCH}{since}" or not fence.concerns(scope):
             continue
         if scopes.strangers(fence.scope, scope):
             return live, floor, False

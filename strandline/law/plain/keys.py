@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from strandline.cells.types import ColumnType
+from strandline.changes.position import FIRST_EPOCH
 from strandline.changes.record import Record
 from strandline.changes.rekeyed import Identity
 from strandline.connectors import Connector
@@ -21,7 +22,7 @@ from strandline.law.landed import Landed
 from strandline.law.plain.facts import facts, keys_standing
 from strandline.law.plain.fold import Fences, Made, Standing, fold
 from strandline.law.plain.moves import inherit
-from strandline.law.plain.rows import EPOCH, Rows
+from strandline.law.plain.rows import Rows
 
 _TOMBSTONE_OF = "d"
 
@@ -128,7 +129,7 @@ class PlainKeys:
 
     def spanning(self, reads: Iterable[str]) -> set[str]:
         """Keys with changes that reads of a snapshot stand between, whose commit came later."""
-        places = sorted({place[len(EPOCH) : -16] for place in reads})
+        places = sorted({place[len(FIRST_EPOCH) : -16] for place in reads})
         if not places:
             return set()
         rows, last = self.rows, places[-1]
@@ -154,7 +155,7 @@ class PlainKeys:
         """Keys with changes at these positions, which begin with their epoch."""
         if not majors:
             return set()
-        bare, major = {each[len(EPOCH) :] for each in majors}, self.rows.major
+        bare, major = {each[len(FIRST_EPOCH) :] for each in majors}, self.rows.major
         return {key for key, own in self.members.items() if any(major[n] in bare for n in own)}
 
     def first_reads(self, snapshots: Sequence[Snapshot]) -> list[Record]:
@@ -196,7 +197,7 @@ class PlainKeys:
         rows.align(columns, self.typed.shapes, tracked)
         keys: Iterable[str] = self.waiting
         if since is not None:
-            bare = since[len(EPOCH) :]
+            bare = since[len(FIRST_EPOCH) :]
             for key in [key for key, of in self.standing.items() if of.reach >= bare]:
                 del self.standing[key]
         if since is not None or not self.standing:

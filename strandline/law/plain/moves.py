@@ -6,9 +6,7 @@ A half whose partner is missing, or whose row was never seen, is for `strandline
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from strandline.law.plain.fold import Made, Standing
-
-_ENTITY = 7  # where a version that was made has it
+from strandline.law.plain.fold import ENTITY, SEQ_FROM, Made, Standing
 
 
 def inherit(found: dict[str, Standing], standing: Mapping[str, Standing]) -> set[str]:
@@ -21,7 +19,7 @@ def inherit(found: dict[str, Standing], standing: Mapping[str, Standing]) -> set
     keys = _reached((key for key, of in found.items() if of.moves), known)
     lacking = {each for key in keys for each in _lacking(key, known)}
     arrivals = sorted(
-        (_version(known[key], place)[4], key, place, other, link)
+        (_version(known[key], place)[SEQ_FROM], key, place, other, link)
         for key in keys - lacking
         for (other, link), place in known[key].arrivals.items()
     )
@@ -67,15 +65,15 @@ def _version(of: Standing, place: int) -> Made:
 
 def _renamed(of: Standing, place: int, entity: str) -> Standing:
     """The key with another entity for the stay that a version began."""
-    own = _version(of, place)[_ENTITY]
+    own = _version(of, place)[ENTITY]
     versions = list(of.versions)
-    while place < len(versions) and versions[place][_ENTITY] == own:
+    while place < len(versions) and versions[place][ENTITY] == own:
         versions[place] = _with(versions[place], entity)
         place += 1
-    still = of.open is not None and of.open[_ENTITY] == own and place == len(versions)
+    still = of.open is not None and of.open[ENTITY] == own and place == len(versions)
     standing = _with(of.open, entity) if still and of.open is not None else of.open
     return replace(of, versions=versions, open=standing)
 
 
 def _with(version: Made, entity: str) -> Made:
-    return (*version[:_ENTITY], entity, *version[_ENTITY + 1 :])  # type: ignore[return-value]
+    return (*version[:ENTITY], entity, *version[ENTITY + 1 :])  # type: ignore[return-value]

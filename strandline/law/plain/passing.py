@@ -47,10 +47,10 @@ def passing(
             raise NotPlainError(f"the key {others[0]} cannot pass by")
         standing |= found
         last = next(reversed(standing), None)
-        yield as_columns(_complete(standing, last), rows, tuple(columns))
+        yield as_columns(_complete(standing, last), rows, tuple(columns), {})
         standing = {key: of for key, of in standing.items() if key == last}
     left = {key: replace(of, versions=[]) for key, of in standing.items()}
-    yield as_columns(_complete(left, None), rows, tuple(columns))
+    yield as_columns(_complete(left, None), rows, tuple(columns), {})
 
 
 def _taken_up(landed: Landed, typed: Typed, rows: Rows) -> range:

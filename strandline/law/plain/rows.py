@@ -1,61 +1,35 @@
-"""Rows: the changes of a table that the typed decoder has read, as columns.
-
-One entry of each list is one change; `cells` are those of the after image in the order of the
-table's columns, in its types.
-"""
+"""Rows: the changes of a table that the typed decoder has read, as columns."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from strandline.cells import widening
 from strandline.cells.spelling import comparable_json
 from strandline.cells.types import ColumnType, Kind
+from strandline.changes.position import FIRST_EPOCH
 from strandline.law.decode.typed import UNSENT, Columns, Shape
 from strandline.law.landed import Landed
 
 _FLOATS = frozenset({Kind.FLOAT, Kind.DOUBLE})
 
-EPOCH = "0000"  # of rows that are read by type: no epoch of their table is declared
-_LISTS = (
-    "record", "topic_id", "partition", "offset", "op", "key", "major", "own", "position", "best",
-    "quality", "tx_id", "scope", "sent", "shape", "cells",
-)  # fmt: skip
-
 Cells = tuple[object, ...]
 
 
 @dataclass(slots=True)
-class Rows:
-    """The columns that the fold takes, besides `record`: the number of the record of each row.
+class Rows(Columns):
+    """What was read of a table, run after run, with where it lies in Kafka.
 
-    `partial` are the rows with cells that were not sent, `moved` the halves of key moves with the
-    other key and what both halves have in common, `whole` the reads of whole snapshots, with
-    the milliseconds at which they were emitted and the connector's name. `tracked` are the places
-    of the columns that make versions, None where all do; `strange` those of documents and
-    fractions, which may be alike without being equal. `reads_last`: whether a snapshot's read saw
-    all at its position.
+    `record` are numbers of landed records here. `cells` are what was sent in the order and types of
+    the table's columns. `tracked` are the places of the columns that make versions, None where all
+    do; `strange` those of documents and fractions, which may be alike without being equal.
+    `reads_last`: whether a snapshot's read saw all at its position.
     """
 
-    record: list[int] = field(default_factory=list)
     topic_id: list[str] = field(default_factory=list)
     partition: list[int] = field(default_factory=list)
     offset: list[int] = field(default_factory=list)
-    op: list[str] = field(default_factory=list)
-    key: list[str] = field(default_factory=list)
-    major: list[str] = field(default_factory=list)
-    own: list[str] = field(default_factory=list)
-    position: list[str] = field(default_factory=list)
-    best: list[int] = field(default_factory=list)
-    quality: list[str] = field(default_factory=list)
-    tx_id: list[str | None] = field(default_factory=list)
-    scope: list[str | None] = field(default_factory=list)
-    sent: list[Cells] = field(default_factory=list)
-    shape: list[int] = field(default_factory=list)
     cells: list[Cells] = field(default_factory=list)
-    partial: set[int] = field(default_factory=set)
-    moved: dict[int, tuple[str, str]] = field(default_factory=dict)
-    whole: dict[int, tuple[int | None, str | None]] = field(default_factory=dict)
     tracked: tuple[int, ...] | None = None
     strange: frozenset[int] = frozenset()
     reads_last: bool = False
@@ -63,22 +37,13 @@ class Rows:
     def extend(self, read: Columns, landed: Landed, numbers: range) -> range:
         """Takes up what was read of landed records; the numbers of the new rows."""
         start = len(self.record)
-        records = [numbers[i] for i in read.index]
+        records = [numbers[place] for place in read.record]
         self.record.extend(records)
-        for name in ("topic_id", "partition", "offset"):
+        for name in _PLACE:
             own = getattr(landed, name)
             getattr(self, name).extend([own[n] for n in records])
-        self.op.extend(read.op)
-        self.key.extend(read.key)
-        self.major.extend(read.major)
-        self.own.extend(read.own)
-        self.position.extend(read.position)
-        self.best.extend(read.best)
-        self.quality.extend(read.quality)
-        self.tx_id.extend(read.tx_id)
-        self.scope.extend(read.scope)
-        self.sent.extend(read.cells)
-        self.shape.extend(read.shape)
+        for name in _READ:
+            getattr(self, name).extend(getattr(read, name))
         self.partial.update([start + n for n in read.partial])
         self.moved.update({start + n: of for n, of in read.moved.items()})
         self.whole.update({start + n: of for n, of in read.whole.items()})
@@ -87,7 +52,7 @@ class Rows:
     def only(self, numbers: Sequence[int]) -> "Rows":
         """These rows alone."""
         kept = Rows(tracked=self.tracked, strange=self.strange, reads_last=self.reads_last)
-        for name in _LISTS:
+        for name in ("record", *_PLACE, *_READ, "cells"):
             own = getattr(self, name)
             getattr(kept, name).extend([own[n] for n in numbers])
         kept.partial = {place for place, n in enumerate(numbers) if n in self.partial}
@@ -118,7 +83,7 @@ class Rows:
     def seq(self, n: int) -> str:
         """The sortable position of a row."""
         phase = self.phase(n) if self.op[n] == "r" else "0"
-        return f"{EPOCH}{self.major[n]}{phase}{self.offset[n]:011x}{self.partition[n]:04x}"
+        return f"{FIRST_EPOCH}{self.major[n]}{phase}{self.offset[n]:011x}{self.partition[n]:04x}"
 
     def phase(self, n: int) -> str:
         """Where a read stands inside its position: behind the rows, where it saw all of them."""
@@ -134,6 +99,12 @@ class Rows:
             if one[n] != other[n] and not (n in self.strange and _alike(one[n], other[n])):
                 return False
         return True
+
+
+_PLACE = ("topic_id", "partition", "offset")
+_READ = tuple(
+    of.name for of in fields(Columns) if of.default_factory is list and of.name != "record"
+)
 
 
 def _alike(one: object, other: object) -> bool:

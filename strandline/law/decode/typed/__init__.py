@@ -8,12 +8,13 @@ meaning: whatever is accepted here, that one reads as the same row
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import astuple
 
+from strandline.cells.instants import micros
 from strandline.cells.placeholder import spellings
 from strandline.cells.values import UnfitError, UnheldError
 from strandline.changes import scope
@@ -22,17 +23,14 @@ from strandline.law.decode.general import NEW_KEY, OLD_KEY, Decoder
 from strandline.law.decode.typed.keys import Keys
 from strandline.law.decode.typed.layouts import Layout, Layouts, fractions_are_clear
 from strandline.law.decode.typed.shapes import UNSENT, Columns, Shape
-from strandline.law.decode.typed.sources import READERS, Source, UnclearError
+from strandline.law.decode.typed.sources import READERS, UnclearError
+from strandline.law.landed import Headers
 
 if TYPE_CHECKING:
     from strandline.connectors import Connector
 
-Headers = Sequence[tuple[str, bytes | None]]
-
-_BEGIN = datetime(1970, 1, 1, tzinfo=EARLIEST.tzinfo)
-_EARLIEST = int((EARLIEST - _BEGIN).total_seconds()) * 1_000_000
-_TOLERANCE = int(TOLERANCE.total_seconds()) * 1_000_000
-_END = int((datetime.max.replace(tzinfo=EARLIEST.tzinfo) - _BEGIN).total_seconds()) * 1_000_000
+_EARLIEST, _END = micros(EARLIEST), micros(datetime.max.replace(tzinfo=UTC))
+_TOLERANCE = TOLERANCE // timedelta(microseconds=1)
 _OPS = frozenset("crud")
 _MOVES = frozenset({NEW_KEY, OLD_KEY})
 _HALVES = {"d": NEW_KEY, "c": OLD_KEY}
@@ -116,9 +114,9 @@ class Typed:
         """Reads records by a layout, to the first that it is not sure of; the place of that one."""
         keys, values, headers, timestamps = part.keys, part.values, part.headers, part.timestamps
         found, left = part.found, part.left
-        index, ops, texts, majors = found.index, found.op, found.key, found.major
+        index, ops, texts, majors = found.record, found.op, found.key, found.major
         owns, positions, bests, qualities = found.own, found.position, found.best, found.quality
-        tx_ids, scopes, rows, shapes = found.tx_id, found.scope, found.cells, found.shape
+        tx_ids, scopes, rows, shapes = found.tx_id, found.scope, found.sent, found.shape
         decode, prefix, cut = layout.decode.decode, layout.prefix, len(layout.prefix)
         makers, inferred, unavailable = layout.makers, layout.inferred, self._unavailable
         connector, _, reader, link = READERS[layout.connector]
@@ -163,11 +161,8 @@ class Typed:
                         return place
                     last_name = source.connector
                 snapshot = source.snapshot not in _NOT_SNAPSHOT
-                if op == "u":
-                    pass
-                elif op == "c":
-                    if snapshot:
-                        op = "r"
+                if op == "c" and snapshot:
+                    op = "r"
                 elif op not in _OPS:
                     return place
                 if not before.startswith((b"{", b"null")):
@@ -214,7 +209,7 @@ class Typed:
             if op == "r" and snapshot and source.snapshot != "incremental":
                 found.whole[len(index)] = (emitted, source.name or None)
             if partial:
-                found.partial.append(len(index))
+                found.partial.add(len(index))
             if other is not None:
                 found.moved[len(index)] = other, link(source)
             index.append(place)
@@ -253,7 +248,7 @@ class Typed:
             raise UnclearError
         if not fractions_are_clear(list(cells.values()), range(len(cells))):
             raise UnclearError
-        if any(type(cell) is int and not -(1 << 63) <= cell < 1 << 63 for cell in cells.values()):
+        if any(type(cell) is int and not _LEAST <= cell < _MOST for cell in cells.values()):
             raise UnclearError
         return layout.deleted(cells, key, self.shapes)
 
@@ -277,4 +272,4 @@ class Part:
     left: list[int]
 
 
-__all__ = ("UNSENT", "Columns", "Headers", "Shape", "Source", "Typed")
+__all__ = ("UNSENT", "Columns", "Shape", "Typed")

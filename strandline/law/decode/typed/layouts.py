@@ -17,10 +17,9 @@ from strandline.errors import UndecodableError
 from strandline.formats import connect, flattened
 from strandline.law.decode.typed.cells import INFERRED, SCALAR, Make, is_fraction, of_type
 from strandline.law.decode.typed.shapes import UNSENT, Shape
-from strandline.law.decode.typed.sources import READERS, Source, Transaction, UnclearError
+from strandline.law.decode.typed.sources import READERS, Transaction, UnclearError
 
 _PAYLOAD = b'"payload":'
-_WRAPPED = frozenset({"schema", "payload"})
 _NULL = msgspec.Raw(b"null")
 _TRIES = 64  # values of a topic that layouts are learned from; others are for the general decoder
 
@@ -31,7 +30,8 @@ class Layout:
 
     `prefix` is what stands before the payload, empty where no schema does; `names` the row's
     columns, `types` what is declared of them. `makers` make the values of columns whose cells are
-    none by themselves. `inferred`: whether some columns are of JSON's own types. `shapes` are the
+    none by themselves. `inferred` are the places
+    of columns of JSON's own types. `shapes` are the
     numbers of its shapes by the classes of cells and by the columns of the key.
     """
 
@@ -62,8 +62,13 @@ class Layout:
         """
         found = self.shapes.get((kinds, key))
         if found is None:
-            found = self._add(self.names, dict(zip(self.inferred, kinds, strict=True)), key, shapes)
-            self.shapes[kinds, key] = found
+            shown = {
+                self.names[n]: INFERRED[kind]
+                for n, kind in zip(self.inferred, kinds, strict=True)
+                if kind in INFERRED
+            }
+            found = self.shapes[kinds, key] = len(shapes)
+            shapes.append(self._shape(self.names, shown, key))
         return found
 
     def deleted(self, before: Mapping[str, Any], key: tuple[str, ...], shapes: list[Shape]) -> int:
@@ -75,20 +80,9 @@ class Layout:
         }
         place = ("d", tuple(kinds.items()), key)
         if place not in self.shapes:
+            self.shapes[place] = len(shapes)
             shapes.append(self._shape((), kinds, key))
-            self.shapes[place] = len(shapes) - 1
         return self.shapes[place]
-
-    def _add(
-        self,
-        names: tuple[str, ...],
-        kinds: Mapping[int, type],
-        key: tuple[str, ...],
-        shapes: list[Shape],
-    ) -> int:
-        shown = {names[n]: INFERRED[kind] for n, kind in kinds.items() if kind in INFERRED}
-        shapes.append(self._shape(names, shown, key))
-        return len(shapes) - 1
 
     def _shape(
         self, names: tuple[str, ...], inferred: Mapping[str, ColumnType], key: tuple[str, ...]
@@ -100,7 +94,7 @@ class Layout:
 def prefix_of(data: bytes) -> bytes:
     """What stands before the payload of a value or key with a schema; empty where there is none."""
     document = json.loads(data)
-    if not isinstance(document, dict) or document.keys() != _WRAPPED:
+    if not isinstance(document, dict) or document.keys() != connect.WRAPPER:
         return b""
     if document["schema"] is None or data.count(_PAYLOAD) != 1:
         raise UnclearError
@@ -204,4 +198,4 @@ def fractions_are_clear(cells: Sequence[object], inferred: Sequence[int]) -> boo
     return all(is_fraction(cells[n]) for n in inferred if type(cells[n]) is float)  # type: ignore[arg-type]
 
 
-__all__ = ("Layout", "Layouts", "Source", "fractions_are_clear", "prefix_of")
+__all__ = ("Layout", "Layouts", "fractions_are_clear", "prefix_of")

@@ -37,15 +37,15 @@ class Shape:
 class Columns:
     """Accepted changes, an entry of each list for each of them, in order of the input.
 
-    `index` is the place of the record in the input. `major` and `own` are those of the position
-    (without an epoch), `best` is microseconds since 1970. `cells` are those of the after image,
+    `record` is the place of the record in the input. `major` and `own` are those of the position
+    (without an epoch), `best` is microseconds since 1970. `sent` are the cells of the after image,
     empty for a delete; `shape` says which of the decoder's shapes the row has. `partial` are the
     rows with cells that were not sent; `moved` the halves of key moves, with the other key and what
     both halves have in common; `whole` the reads of whole snapshots, with the milliseconds
     at which they were emitted and the connector's name.
     """
 
-    index: list[int] = field(default_factory=list)
+    record: list[int] = field(default_factory=list)
     op: list[str] = field(default_factory=list)
     key: list[str] = field(default_factory=list)
     major: list[str] = field(default_factory=list)
@@ -55,8 +55,8 @@ class Columns:
     quality: list[str] = field(default_factory=list)
     tx_id: list[str | None] = field(default_factory=list)
     scope: list[str | None] = field(default_factory=list)
-    cells: list[tuple[object, ...]] = field(default_factory=list)
+    sent: list[tuple[object, ...]] = field(default_factory=list)
     shape: list[int] = field(default_factory=list)
-    partial: list[int] = field(default_factory=list)
+    partial: set[int] = field(default_factory=set)
     moved: dict[int, tuple[str, str]] = field(default_factory=dict)
     whole: dict[int, tuple[int | None, str | None]] = field(default_factory=dict)

@@ -14,7 +14,7 @@ import msgspec
 
 from strandline.changes.version import TimeQuality
 from strandline.connectors import CONNECTORS, Connector
-from strandline.connectors import oracle as oracle_
+from strandline.connectors.oracle import WIDTH
 
 # PostgreSQL's `sequence`, cut at its quotes: with two positions, and with one.
 _PAIR, _LONE = 5, 3
@@ -148,11 +148,11 @@ def oracle(source: OracleSource, read: bool, snapshot: bool) -> Origin:  # noqa:
     """See `strandline.connectors.oracle`."""
     commit = source.commit_scn
     at = source.scn if read and commit is None else commit
-    if at is None or not (at.isascii() and at.isdigit()) or len(at) > oracle_.WIDTH:
+    if at is None or not (at.isascii() and at.isdigit()) or len(at) > WIDTH:
         raise UnclearError
     if int(at) == 0:
         raise UnclearError  # of a transaction that nobody says the commit of
-    major, tx_id = at.zfill(oracle_.WIDTH), source.txId or None
+    major, tx_id = at.zfill(WIDTH), source.txId or None
     if snapshot:
         return major, major, at, _micros(source), _OF_SNAPSHOT, tx_id
     if source.commit_ts_ms is None:
@@ -163,7 +163,7 @@ def oracle(source: OracleSource, read: bool, snapshot: bool) -> Origin:  # noqa:
 def oracle_link(source: OracleSource) -> str:
     """See `strandline.changes.position.Position.link`."""
     at = source.commit_scn or source.scn or ""
-    return f"{source.txId or None}:{at.zfill(oracle_.WIDTH)}"
+    return f"{source.txId or None}:{at.zfill(WIDTH)}"
 
 
 @lru_cache(maxsize=1024)
