@@ -58,7 +58,7 @@ class PlainKeys:
         read, rejected = self.typed.read(
             landed.key[part], landed.value[part], landed.timestamp[part], landed.headers[part]
         )
-        new = self.rows.extend(read, landed, numbers)
+        new = self.rows.add(read, landed, numbers)
         if new:
             last = self.typed.shapes[self.rows.shape[-1]]
             self.rows.reads_last = last.connector.reads_last

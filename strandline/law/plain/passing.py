@@ -61,7 +61,7 @@ def _taken_up(landed: Landed, typed: Typed, rows: Rows) -> range:
             raise NotPlainError(f"record {landed.partition[n]}:{landed.offset[n]} cannot pass by")
     if read.moved:
         raise NotPlainError("rows that move to another key cannot pass by")
-    return rows.extend(read, landed, range(len(landed)))
+    return rows.add(read, landed, range(len(landed)))
 
 
 def _alone(of: Standing) -> Standing:

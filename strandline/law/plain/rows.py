@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from strandline.cells import widening
 from strandline.cells.spelling import comparable_json
 from strandline.cells.types import ColumnType, Kind
 from strandline.changes.position import FIRST_EPOCH
 from strandline.law.decode.typed import UNSENT, Columns, Shape
+from strandline.law.decode.typed.shapes import LISTS
 from strandline.law.landed import Landed
 
 _FLOATS = frozenset({Kind.FLOAT, Kind.DOUBLE})
@@ -34,25 +35,21 @@ class Rows(Columns):
     strange: frozenset[int] = frozenset()
     reads_last: bool = False
 
-    def extend(self, read: Columns, landed: Landed, numbers: range) -> range:
+    def add(self, read: Columns, landed: Landed, numbers: range) -> range:
         """Takes up what was read of landed records; the numbers of the new rows."""
         start = len(self.record)
+        self.extend(read)
         records = [numbers[place] for place in read.record]
-        self.record.extend(records)
+        self.record[start:] = records
         for name in _PLACE:
             own = getattr(landed, name)
             getattr(self, name).extend([own[n] for n in records])
-        for name in _READ:
-            getattr(self, name).extend(getattr(read, name))
-        self.partial.update([start + n for n in read.partial])
-        self.moved.update({start + n: of for n, of in read.moved.items()})
-        self.whole.update({start + n: of for n, of in read.whole.items()})
         return range(start, len(self.record))
 
     def only(self, numbers: Sequence[int]) -> "Rows":
         """These rows alone."""
         kept = Rows(tracked=self.tracked, strange=self.strange, reads_last=self.reads_last)
-        for name in ("record", *_PLACE, *_READ, "cells"):
+        for name in (*LISTS, *_PLACE, "cells"):
             own = getattr(self, name)
             getattr(kept, name).extend([own[n] for n in numbers])
         kept.partial = {place for place, n in enumerate(numbers) if n in self.partial}
@@ -102,9 +99,6 @@ class Rows(Columns):
 
 
 _PLACE = ("topic_id", "partition", "offset")
-_READ = tuple(
-    of.name for of in fields(Columns) if of.default_factory is list and of.name != "record"
-)
 
 
 def _alike(one: object, other: object) -> bool:

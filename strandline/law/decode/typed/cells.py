@@ -14,7 +14,8 @@ from strandline.cells import values
 from strandline.cells.inference import BOOLEAN, FRACTION, INTEGER
 from strandline.cells.types import TEXT, ColumnType, Kind, Wire
 
-_INT64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+LEAST, MOST = -(1 << 63), (1 << 63) - 1  # of a whole number of 64 bits
+_INT64 = Annotated[int, msgspec.Meta(ge=LEAST, le=MOST)]
 _INTS: Mapping[Kind, Any] = {
     Kind.INT16: Annotated[int, msgspec.Meta(ge=-(1 << 15), le=(1 << 15) - 1)],
     Kind.INT32: Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)],

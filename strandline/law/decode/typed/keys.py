@@ -12,10 +12,12 @@ from strandline.formats import connect
 from strandline.law.decode.cells import key_of
 from strandline.law.decode.general import ROUTED
 from strandline.law.decode.typed.layouts import prefix_of
-from strandline.law.decode.typed.sources import UnclearError
+from strandline.law.decode.typed.refusal import UnclearError
 
 _MOST = 200_000  # keys that are remembered
 _PLAIN = frozenset({Kind.BOOLEAN, Kind.INT16, Kind.INT32, Kind.INT64, Kind.TEXT})
+
+_SCHEMA = b'"schema"'
 
 # A key of one whole number, and how many digits are surely one of its type.
 _NUMBER = re.compile(rb'\{"([A-Za-z_][A-Za-z0-9_]*)":(0|-?[1-9][0-9]{0,17})\}')
@@ -52,7 +54,13 @@ class Keys:
         self.known[data] = found
         return found
 
-    def is_described(self, data: bytes) -> bool:
+    def are_alike(self, data: bytes, other: bytes) -> bool:
+        """Whether two keys have the same schema before them, or surely none."""
+        if self._is_described(data):
+            return self._is_described(other)
+        return _SCHEMA not in data and _SCHEMA not in other
+
+    def _is_described(self, data: bytes) -> bool:
         """Whether a key has the schema before it that the last one with a schema had."""
         return data.startswith(self.prefix) and data.endswith(b"}")
 
@@ -63,7 +71,7 @@ class Keys:
 
     def _simple(self, data: bytes, types: Mapping[str, ColumnType]) -> Known | None:
         """A key of one whole number, which is canonical as it stands; the commonest of all."""
-        described = self.is_described(data)
+        described = self._is_described(data)
         if described:
             data, types = data[len(self.prefix) : -1], self.described
         found = _NUMBER.fullmatch(data)
@@ -79,7 +87,7 @@ class Keys:
         return data.decode(), (name,), True
 
     def _read(self, data: bytes, types: Mapping[str, ColumnType]) -> Known:
-        if self.is_described(data):
+        if self._is_described(data):
             cells: Any = json.loads(data[len(self.prefix) : -1])
             types = self.described
         else:

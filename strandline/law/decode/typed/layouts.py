@@ -6,7 +6,7 @@ recognised, not parsed again.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,13 +15,29 @@ import msgspec
 from strandline.cells.types import ColumnType, from_connect
 from strandline.errors import UndecodableError
 from strandline.formats import connect, flattened
-from strandline.law.decode.typed.cells import INFERRED, SCALAR, Make, is_fraction, of_type
-from strandline.law.decode.typed.shapes import UNSENT, Shape
-from strandline.law.decode.typed.sources import READERS, Transaction, UnclearError
+from strandline.law.decode.typed.cells import (
+    INFERRED,
+    LEAST,
+    MOST,
+    SCALAR,
+    Make,
+    is_fraction,
+    of_type,
+)
+from strandline.law.decode.typed.images import Images, images
+from strandline.law.decode.typed.refusal import UnclearError, tried
+from strandline.law.decode.typed.shapes import Shape
+from strandline.law.decode.typed.sources import READERS, Skipped, Transaction
 
 _PAYLOAD = b'"payload":'
-_NULL = msgspec.Raw(b"null")
 _TRIES = 64  # values of a topic that layouts are learned from; others are for the general decoder
+
+
+class _Deleted(msgspec.Struct, gc=False):
+    before: dict[str, bool | int | float | str | None] | None = None
+
+
+_DELETED = msgspec.json.Decoder(_Deleted)
 
 
 @dataclass(slots=True)
@@ -30,8 +46,7 @@ class Layout:
 
     `prefix` is what stands before the payload, empty where no schema does; `names` the row's
     columns, `types` what is declared of them. `makers` make the values of columns whose cells are
-    none by themselves. `inferred` are the places
-    of columns of JSON's own types. `shapes` are the
+    none by themselves. `inferred` are the places of columns of JSON's own types. `shapes` are the
     numbers of its shapes by the classes of cells and by the columns of the key.
     """
 
@@ -40,20 +55,32 @@ class Layout:
     types: Mapping[str, ColumnType]
     described: bool
     connector: str
-    decode: msgspec.json.Decoder[Any]
-    makers: tuple[Make | None, ...] | None
+    decode: Callable[[bytes], Any]
+    makers: tuple[Make | None, ...]
     inferred: tuple[int, ...]
     shapes: dict[Any, int] = field(default_factory=dict)
 
-    def cells(self, sent: tuple[object, ...], unavailable: frozenset[str]) -> tuple[object, ...]:
-        """The values of a row's cells; `UNSENT` where one stands for what was not sent."""
-        made = tuple(UNSENT if type(cell) is str and cell in unavailable else cell for cell in sent)
-        if self.makers is None:
-            return made
-        return tuple(
-            cell if make is None or cell is None or cell is UNSENT else make(cell)
-            for make, cell in zip(self.makers, made, strict=True)
-        )
+    def events(self, values: Sequence[bytes]) -> tuple[list[Any], list[int]]:
+        """The envelopes of values, and the numbers of those that are written in another way."""
+        return tried(self._payload if self.prefix else self.decode, values)
+
+    def _payload(self, value: bytes) -> Any:
+        if not value.startswith(self.prefix) or not value.endswith(b"}"):
+            raise UnclearError
+        return self.decode(value[len(self.prefix) : -1])
+
+    def before(self, value: bytes, unavailable: frozenset[str]) -> Mapping[str, Any]:
+        """What tells of a delete's types: its `before`, where no schema does."""
+        before = None if self.described else _DELETED.decode(value).before
+        if before is None:
+            return {}
+        if not unavailable.isdisjoint(before.values()) or not all(map(_is_clear, before.values())):
+            raise UnclearError
+        return before
+
+    def images(self, rows: Sequence[msgspec.Struct], unavailable: frozenset[str]) -> Images:
+        """The cells of after images."""
+        return images(rows, self.makers, self.inferred, unavailable)
 
     def shape_of(self, kinds: tuple[type, ...], key: tuple[str, ...], shapes: list[Shape]) -> int:
         """The number of the shape of such rows in `shapes`, which may get one more.
@@ -152,7 +179,7 @@ def _layout(
         [
             ("op", str),
             ("source", READERS[connector][1]),
-            ("before", msgspec.Raw, _NULL),
+            ("before", Skipped | None, None),
             ("after", row | None, None),
             ("transaction", Transaction | None, None),
             ("ts_ms", int | None, None),
@@ -166,25 +193,43 @@ def _layout(
         types=types,
         described=described,
         connector=connector,
-        decode=msgspec.json.Decoder(envelope),
-        makers=makers if any(makers) else None,
+        decode=msgspec.json.Decoder(envelope).decode,
+        makers=makers,
         inferred=tuple(n for n, name in enumerate(names) if name not in types),
     )
 
 
+def _is_clear(cell: object) -> bool:
+    """Whether a cell of JSON's own types is surely what was sent."""
+    if type(cell) is float:
+        return is_fraction(cell)
+    return type(cell) is not int or LEAST <= cell <= MOST
+
+
 @dataclass(slots=True)
 class Layouts:
-    """The layouts of a topic, the one that was met last first."""
+    """The layouts of a topic, the one that was of use last first."""
 
     contract: Mapping[str, ColumnType]
     known: list[Layout] = field(default_factory=list)
     tried: int = 0
 
+    @property
+    def is_full(self) -> bool:
+        """Whether no more of them are learned."""
+        return self.tried >= _TRIES
+
+    def prefer(self, layout: Layout) -> None:
+        """Has a layout tried before the others."""
+        if self.known and layout is not self.known[0]:
+            self.known.remove(layout)
+            self.known.insert(0, layout)
+
     def learn(self, value: bytes) -> Layout | None:
         """A layout for such a value; None where there is none, or too many have been tried."""
-        self.tried += 1
-        if self.tried > _TRIES:
+        if self.is_full:
             return None
+        self.tried += 1
         try:
             layout = learned(value, self.contract)
         except (UnclearError, UndecodableError, ValueError, RecursionError, TypeError):
@@ -193,9 +238,4 @@ class Layouts:
         return layout
 
 
-def fractions_are_clear(cells: Sequence[object], inferred: Sequence[int]) -> bool:
-    """Whether no number of a column without a type may have been an integer of too many digits."""
-    return all(is_fraction(cells[n]) for n in inferred if type(cells[n]) is float)  # type: ignore[arg-type]
-
-
-__all__ = ("Layout", "Layouts", "fractions_are_clear", "prefix_of")
+__all__ = ("Layout", "Layouts", "prefix_of")

@@ -1,7 +1,8 @@
 """What the typed decoder gives: columns of changes, and the shapes that their rows have."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import lt
 
 from strandline.cells.types import ColumnType
 from strandline.connectors import Connector
@@ -60,3 +61,28 @@ class Columns:
     partial: set[int] = field(default_factory=set)
     moved: dict[int, tuple[str, str]] = field(default_factory=dict)
     whole: dict[int, tuple[int | None, str | None]] = field(default_factory=dict)
+
+    def extend(self, other: "Columns") -> None:
+        """Adds the rows of others behind these."""
+        start = len(self.record)
+        for name in LISTS:
+            getattr(self, name).extend(getattr(other, name))
+        self.partial.update(start + n for n in other.partial)
+        self.moved.update((start + n, of) for n, of in other.moved.items())
+        self.whole.update((start + n, of) for n, of in other.whole.items())
+
+    def in_order(self) -> "Columns":
+        """The same rows as the input has them."""
+        if all(map(lt, self.record, self.record[1:])):
+            return self
+        order = sorted(range(len(self.record)), key=self.record.__getitem__)
+        at = {n: place for place, n in enumerate(order)}
+        return Columns(
+            **{name: [getattr(self, name)[n] for n in order] for name in LISTS},
+            partial={at[n] for n in self.partial},
+            moved={at[n]: of for n, of in self.moved.items()},
+            whole={at[n]: of for n, of in self.whole.items()},
+        )
+
+
+LISTS = tuple(of.name for of in fields(Columns) if of.default_factory is list)

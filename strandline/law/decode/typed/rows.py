@@ -1,0 +1,263 @@
+"""Rows of events that are written in one layout, column by column."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import compress
+from operator import le
+from typing import Any, TypeVar
+
+from strandline.cells.instants import micros
+from strandline.cells.types import ColumnType
+from strandline.changes import scope
+from strandline.law.decode.event import EARLIEST, TOLERANCE
+from strandline.law.decode.general import NEW_KEY, OLD_KEY
+from strandline.law.decode.typed.cells import LEAST, MOST
+from strandline.law.decode.typed.keys import Keys, Known
+from strandline.law.decode.typed.layouts import Layout
+from strandline.law.decode.typed.refusal import RefusedError, UnclearError, every, require, tried
+from strandline.law.decode.typed.shapes import Columns, Shape
+from strandline.law.decode.typed.sources import READERS
+from strandline.law.decode.typed.text import unclear
+from strandline.law.landed import Headers
+
+_EARLIEST, _END = micros(EARLIEST), micros(datetime.max.replace(tzinfo=UTC))
+_TOLERANCE = TOLERANCE // timedelta(microseconds=1)
+_OPS = frozenset("crud")
+_MOVES = frozenset({NEW_KEY, OLD_KEY})
+_OTHER = {"d": NEW_KEY, "c": OLD_KEY}
+_NOT_SNAPSHOT = frozenset({None, False, "false"})
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Records with a key and a value, as columns; `place` is where each is in the input."""
+
+    place: list[int]
+    key: list[bytes]
+    value: list[bytes]
+    timestamp: list[int]
+    headers: list[Headers]
+
+    @staticmethod
+    def of(
+        start: int,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        timestamps: Sequence[int],
+        headers: Sequence[Headers],
+    ) -> "Batch":
+        """Those of records that have both, as text that all parsers of JSON agree about."""
+        both = [
+            key is not None and value is not None for key, value in zip(keys, values, strict=True)
+        ]
+        columns = range(start, start + len(keys)), keys, values, timestamps, headers
+        batch = Batch(*[list(compress(column, both)) for column in columns])  # type: ignore[arg-type]
+        refused = unclear(batch.key) | unclear(batch.value)
+        return batch.only(_without(range(len(batch)), refused)) if refused else batch
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+    def only(self, kept: Sequence[int]) -> "Batch":
+        """These records, by their numbers in these columns."""
+        return Batch(
+            [self.place[n] for n in kept],
+            [self.key[n] for n in kept],
+            [self.value[n] for n in kept],
+            [self.timestamp[n] for n in kept],
+            [self.headers[n] for n in kept],
+        )
+
+
+class Scopes(dict[tuple[str | None, ...], str | None]):
+    """Scopes by what a source says of its server and table."""
+
+    def __missing__(self, of: tuple[str | None, ...]) -> str | None:
+        name, *parts = of
+        table = None if not parts[2] else ".".join(part for part in parts if part)
+        self[of] = found = None if table is None else scope.of(0, name or None, table)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What rows are read with: what is known of the topic, and the shapes that it has so far."""
+
+    unavailable: frozenset[str]
+    keys: Keys = field(default_factory=Keys)
+    scopes: Scopes = field(default_factory=Scopes)
+    shapes: list[Shape] = field(default_factory=list)
+
+    def read(self, layout: Layout, batch: Batch) -> tuple[Columns, list[int]]:
+        """The rows of records that are written so, and the numbers of the others in the batch."""
+        events, others = layout.events(batch.value)
+        numbers = list(range(len(batch)))
+        if others:
+            numbers = _without(numbers, others)
+        while events:
+            own = batch if len(numbers) == len(batch) else batch.only(numbers)
+            try:
+                return self._rows(layout, own, events), others
+            except RefusedError as error:
+                others = sorted([*others, *(numbers[n] for n in error.rows)])
+                numbers, events = _without(numbers, error.rows), _without(events, error.rows)
+        return Columns(), others
+
+    def _rows(self, layout: Layout, batch: Batch, events: Sequence[Any]) -> Columns:
+        """A row for each event; `RefusedError` where some are not clear."""
+        connector, _, origins_of, link = READERS[layout.connector]
+        sources = [event.source for event in events]
+        if not {source.connector for source in sources}.issubset(connector.accepts):
+            require(source.connector in connector.accepts for source in sources)
+        snapshots = [source.snapshot not in _NOT_SNAPSHOT for source in sources]
+        ops = _ops(events, snapshots)
+        known = self._known(layout, batch.key)
+        names = [of for _, of, _ in known]
+        origins = origins_of(sources, ops, snapshots)
+        _require_times(origins.best, batch.timestamp, events)
+        read = Columns(
+            record=batch.place,
+            op=ops,
+            key=[text for text, _, _ in known],
+            scope=[self.scopes[of.name, of.db, of.schema, of.table] for of in sources],
+            **origins._asdict(),
+        )
+        others = self._moves(layout, batch, ops, names)
+        read.moved = {n: (other, link(sources[n])) for n, other in others.items()}
+        self._add_images(read, layout, batch, events, names)
+        if any(event.transaction is not None for event in events):
+            _add_transactions(read.tx_id, events)
+        read.whole = _whole(events, ops, snapshots) if True in snapshots else {}
+        return read
+
+    def _known(self, layout: Layout, keys: Sequence[bytes]) -> list[Known]:
+        known, types, read = self.keys.known_with(layout.types), layout.types, self.keys.read
+        return every(lambda key: known.get(key) or read(key, types), keys)
+
+    def _add_images(
+        self,
+        read: Columns,
+        layout: Layout,
+        batch: Batch,
+        events: Sequence[Any],
+        names: Sequence[tuple[str, ...]],
+    ) -> None:
+        """Adds the cells of rows, and their shapes."""
+        shown = [n for n, op in enumerate(read.op) if op != "d"]
+        rows = [events[n].after for n in shown]
+        if None in rows:
+            raise RefusedError([n for n, row in zip(shown, rows, strict=True) if row is None])
+        try:
+            images = layout.images(rows, self.unavailable)
+        except RefusedError as error:
+            raise RefusedError([shown[n] for n in error.rows]) from error
+        own = [names[n] for n in shown] if len(shown) < len(names) else names
+        shapes = _shapes(layout, images.kinds, own, self.shapes)
+        read.partial = {shown[n] for n in images.partial}
+        if len(shown) == len(names):
+            read.sent, read.shape = images.cells, shapes
+            return
+        read.sent, read.shape = [()] * len(names), [-1] * len(names)
+        for n, cells, shape in zip(shown, images.cells, shapes, strict=True):
+            read.sent[n], read.shape[n] = cells, shape
+        self._add_deletes(read, layout, batch, names)
+
+    def _add_deletes(
+        self, read: Columns, layout: Layout, batch: Batch, names: Sequence[tuple[str, ...]]
+    ) -> None:
+        """Adds the shapes of deletes, whose `before` tells the types of what nobody declared."""
+        deletes = [n for n, op in enumerate(read.op) if op == "d"]
+        made, refused = tried(lambda n: layout.before(batch.value[n], self.unavailable), deletes)
+        if refused:
+            raise RefusedError([deletes[n] for n in refused])
+        for n, before in zip(deletes, made, strict=True):
+            read.shape[n] = layout.deleted(before, names[n], self.shapes)
+
+    def _moves(
+        self, layout: Layout, batch: Batch, ops: Sequence[str], names: Sequence[tuple[str, ...]]
+    ) -> dict[int, str]:
+        """The other keys of those that are halves of moves."""
+        if not any(name in _MOVES for headers in set(batch.headers) for name, _ in headers):
+            return {}
+        of = {
+            n: data
+            for n, headers in enumerate(batch.headers)
+            for name, data in headers
+            if name == _OTHER.get(ops[n]) and data is not None
+        }
+        others, refused = tried(
+            lambda n: self._other(of[n], batch.key[n], names[n], layout.types), of
+        )
+        if refused:
+            halves = list(of)
+            raise RefusedError([halves[n] for n in refused])
+        return dict(zip(of, others, strict=True))
+
+    def _other(
+        self, data: bytes, key: bytes, names: tuple[str, ...], types: Mapping[str, ColumnType]
+    ) -> str:
+        """The other key of a move, where it is written as the record's own is."""
+        keys = self.keys
+        if b"\\u" in data or not keys.are_alike(data, key):
+            raise UnclearError
+        text, others, _ = keys.known.get(data) or keys.read(data, types)
+        if others != names:
+            raise UnclearError
+        return text
+
+
+def _without(column: Sequence[T], refused: Collection[int]) -> list[T]:
+    return [each for n, each in enumerate(column) if n not in refused]
+
+
+def _ops(events: Sequence[Any], snapshots: Sequence[bool]) -> list[str]:
+    """What events do; a row that a snapshot creates has been read."""
+    ops = [event.op for event in events]
+    if not _OPS.issuperset(ops):
+        require(op in _OPS for op in ops)
+    if True in snapshots:
+        pairs = zip(ops, snapshots, strict=True)
+        return ["r" if op == "c" and of else op for op, of in pairs]
+    return ops
+
+
+def _require_times(best: Sequence[int], kafka: Sequence[int], events: Sequence[Any]) -> None:
+    """Refuses times that nobody can have meant: before anything was captured, after Kafka's own."""
+    latest = [ms * 1000 + _TOLERANCE if ms * 1000 >= _EARLIEST else _END for ms in kafka]
+    if min(best) < _EARLIEST or not all(map(le, best, latest)):
+        require(_EARLIEST <= at <= most for at, most in zip(best, latest, strict=True))
+    emitted = [event.ts_ms or 0 for event in events]
+    if min(emitted) < LEAST or max(emitted) > MOST:
+        require(LEAST <= at <= MOST for at in emitted)
+
+
+def _shapes(
+    layout: Layout,
+    kinds: Sequence[tuple[type, ...]],
+    keys: Sequence[tuple[str, ...]],
+    shapes: list[Shape],
+) -> list[int]:
+    """The numbers of rows' shapes, by the classes of their cells and the columns of their keys."""
+    of = list(zip(kinds, keys, strict=True))
+    found = {each: layout.shape_of(*each, shapes) for each in dict.fromkeys(of)}
+    return [found[each] for each in of]
+
+
+def _add_transactions(ids: list[str | None], events: Sequence[Any]) -> None:
+    for n, event in enumerate(events):
+        if ids[n] is None and event.transaction is not None:
+            ids[n] = event.transaction.id
+
+
+def _whole(
+    events: Sequence[Any], ops: Sequence[str], snapshots: Sequence[bool]
+) -> dict[int, tuple[int | None, str | None]]:
+    """The reads of whole snapshots, with when they were emitted and the connector's name."""
+    return {
+        n: (event.ts_ms, event.source.name or None)
+        for n, event in enumerate(events)
+        if ops[n] == "r" and snapshots[n] and event.source.snapshot != "incremental"
+    }
