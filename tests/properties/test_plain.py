@@ -1,24 +1,12 @@
 """Plain keys, folded in one loop, have the history that the general decoder and the groups give."""
 
 from dataclasses import replace
-from itertools import pairwise
 
-from workloads import Choices, captured
-from workloads.kafka import arrival
+from workloads import Choices
+from workloads.runs import arrivals
 
 from strandline.law import in_runs, interpret
 from strandline.runs import segment
-
-
-def arrivals(source, seeds):
-    """Workloads as they might arrive, some with what a connector sends again, and cut into runs."""
-    for seed in seeds:
-        choices = Choices.seeded(seed)
-        capture = captured(choices, source)
-        again = capture.repeated if choices.chance(3) else ()
-        records = [*arrival(choices, capture.records), *again]
-        places = sorted(choices.below(len(records) + 1) for _ in choices.times(1, 5))
-        yield seed, [records[one:end] for one, end in pairwise([0, *places, len(records)])]
 
 
 def landed_again(records, choices):

@@ -1,0 +1,197 @@
+"""A run that goes on from what is on record of its table, instead of from all that ever landed.
+
+What is on record are the table's landed records by key, and the facts of the runs before. A run
+takes from it the records of the groups that it touches, and derives these anew. Where it learns
+something that may change any group, a truncate say, or another type of a column, it takes all.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, fields, replace
+from typing import Protocol
+
+from strandline.changes.change import Op
+from strandline.changes.record import Coordinates, Record
+from strandline.changes.version import Version
+from strandline.errors import Terminal
+from strandline.formats.notification import Snapshot
+from strandline.formats.schema_history import SchemaHistory
+from strandline.law import group
+from strandline.law.facts import NONE, Facts
+from strandline.law.group import repetition
+from strandline.law.records import written_alike
+from strandline.law.table import Table, TableHistory
+from strandline.runs.receipt import Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a record is found again: under its key, the other key of its move, and its place.
+
+    `key` is None of a record that has none, `other` but for a half of a move, `link` where the
+    halves of moves are only known by the place that they share (`Position.link`).
+    """
+
+    key: str | None = None
+    other: str | None = None
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """What the stream has announced to all of its tables."""
+
+    history: SchemaHistory
+    snapshots: Sequence[Snapshot]
+
+
+class OnRecord(Protocol):
+    """What the runs before have left of a table; `facts` None: there was none."""
+
+    facts: Facts | None
+    announced: Announced
+
+    def of(self, keys: AbstractSet[str], links: AbstractSet[str]) -> Iterable[Record]:
+        """The records of which the entry names one of these, in any place."""
+
+    def every(self) -> Iterable[Record]:
+        """All of the table's records."""
+
+
+Made = Callable[[SchemaHistory], Table]
+_HALVES = frozenset({Op.CREATE, Op.DELETE})
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run came to.
+
+    `found` has all versions of the keys that it has looked at, `former` what they had before; other
+    keys keep theirs. `counts` are of what this run has changed: of records that arrived, and of
+    those that count otherwise now. `facts` are for the run after it, `entries` for what arrived.
+    """
+
+    found: TableHistory
+    former: Sequence[Version]
+    counts: Counts
+    orphaned_moves: int
+    facts: Facts
+    entries: Mapping[Coordinates, Entry]
+
+
+def run(made: Made, known: OnRecord, arrived: Sequence[Record], now: Announced) -> Run:
+    """Folds what arrived onto what is on record; `made` makes the table without any records.
+
+    Raises `Terminal` where the table has to stop.
+    """
+    if known.facts is not None and known.announced == now:
+        table = made(now.history)
+        table.records.facts = known.facts
+        _take_up(table, _touched(made, known, known.facts, arrived, now), now)
+        was, found = _onto(table, arrived, now)
+        if not _may_touch_any(was, table):
+            return found
+    table = made(known.announced.history)
+    _take_up(table, known.every(), known.announced)
+    return _onto(table, arrived, now)[1]
+
+
+def _touched(
+    made: Made, known: OnRecord, facts: Facts, arrived: Sequence[Record], now: Announced
+) -> Sequence[Record]:
+    """The records on record of the groups that what arrived is of, and of those they hang on."""
+    table = made(now.history)
+    table.records.facts = facts
+    _take_up(table, arrived, now)
+    found: dict[Coordinates, Record] = {}
+    keys, links = set[str](), set[str]()
+    while True:
+        entries = _entries(table).values()
+        more_keys = {key for of in entries for key in (of.key, of.other) if key} - keys
+        more_links = {of.link for of in entries if of.link} - links
+        if not more_keys and not more_links:
+            return list(found.values())
+        keys, links = keys | more_keys, links | more_links
+        records = {record.at: record for record in known.of(more_keys, more_links)}
+        _take_up(table, records.values(), now)
+        found |= records
+
+
+def _take_up(table: Table, records: Iterable[Record], announced: Announced) -> None:
+    table.run(table.plain.landed.add(records), announced.history, announced.snapshots)
+
+
+def _onto(
+    table: Table, arrived: Sequence[Record], now: Announced
+) -> tuple[group.Table | None, Run]:
+    """Folds what arrived onto the table's records; what was known of the table before that, too."""
+    before, former = _history(table)
+    was = table.context
+    _take_up(table, arrived, now)
+    after, _ = _history(table)
+    entries = _entries(table)
+    return was, Run(
+        found=after,
+        former=former,
+        counts=_less(after.counts, before.counts),
+        orphaned_moves=after.orphaned_moves - before.orphaned_moves,
+        facts=_carried(table.context.facts if table.context else NONE),
+        entries={record.at: entries.get(record.at, Entry()) for record in arrived},
+    )
+
+
+def _history(table: Table) -> tuple[TableHistory, list[Version]]:
+    """What the table has come to, and its versions, which go on to change."""
+    found = table.history()
+    if found.error is not None:
+        raise Terminal(found.error)
+    return found, list(found.versions)
+
+
+def _may_touch_any(was: group.Table | None, table: Table) -> bool:
+    """Whether a run has learned what may change groups of the table that it has not looked at."""
+    now = table.context
+    if was is None or now is None or _shared_view(was) != _shared_view(now):
+        return True
+    if len(now.facts.latest) > 1:
+        return True  # the rows of a form of key that the table has no more may stand anywhere
+    connector = now.connector
+    changes = (row.change for row in table.records.rows.values())
+    return connector is not None and connector.shares and bool(repetition.suspects(changes))
+
+
+def _shared_view(of: group.Table) -> tuple[object, ...]:
+    """What every group of a table goes by."""
+    facts = of.facts
+    kin = facts.scopes, written_alike(facts)
+    return dict(of.columns), list(of.columns), of.connector, of.fences, facts.open, facts.reads, kin
+
+
+def _carried(facts: Facts) -> Facts:
+    """What the next run has to know; the rest is found anew in the groups that it looks at."""
+    return replace(facts, halves={}, control=frozenset(), shared=frozenset(), rewound=frozenset())
+
+
+def _less(one: Counts, other: Counts) -> Counts:
+    names = (of.name for of in fields(Counts))
+    return Counts(**{name: getattr(one, name) - getattr(other, name) for name in names})
+
+
+def _entries(table: Table) -> dict[Coordinates, Entry]:
+    """Where the records of a table that are rows, or name a key, are found again."""
+    plain, found = table.plain, dict[Coordinates, Entry]()
+    landed, rows = plain.landed, plain.rows
+    for n, number in enumerate(rows.record):
+        other = rows.moved[n][0] if n in rows.moved else None
+        found[landed.record(number).at] = Entry(rows.key[n], other)
+    for key, numbers in plain.tombstones.items():
+        found |= {landed.record(number).at: Entry(key) for number in numbers}
+    found |= {at: Entry(each.key) for at, each in table.records.refused.items()}
+    connectors = table.records.facts.connectors
+    infers = any(connector.infers_moves for connector in connectors)
+    for at, row in table.records.rows.items():
+        change = row.change
+        is_half = infers and change.op in _HALVES and change.position is not None
+        link = change.position.link if is_half and change.position else None
+        found[at] = Entry(change.key, change.moved_to or change.moved_from, link or None)
+    return found
