@@ -1,0 +1,115 @@
+"""What is on record of tables between runs, in memory: each run goes on from that alone."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from strandline.changes.record import Coordinates, Record
+from strandline.changes.version import Version
+from strandline.connectors import Connector
+from strandline.errors import Terminal
+from strandline.formats.schema_history import SchemaHistory
+from strandline.law import Rules, continuation, no_rules, total
+from strandline.law.continuation import Announced, Entry
+from strandline.law.decode.general import Decoder
+from strandline.law.facts import Facts, document
+from strandline.law.facts.announcements import Announcements
+from strandline.law.plain.keys import PlainKeys
+from strandline.law.records import Records
+from strandline.law.table import Table
+from strandline.runs.receipt import Counts
+
+_MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
+COUNTED = ("landed", "changes", "duplicates", "control", "quarantined", "history_rows")
+
+
+@dataclass
+class Recorded:
+    """What is on record of one table; `held` are the records of runs that failed, with `error`."""
+
+    topic: str
+    connector: Connector | None
+    rules: Rules
+    announced: Announced
+    document: bytes | None = None
+    entries: dict[Coordinates, tuple[Record, Entry]] = field(default_factory=dict)
+    history: dict[tuple[str, str], Version] = field(default_factory=dict)
+    counts: Counts = field(default_factory=Counts)
+    orphaned_moves: int = 0
+    held: list[Record] = field(default_factory=list)
+    error: str | None = None
+
+    @property
+    def facts(self) -> Facts | None:
+        return None if self.document is None else document.read(self.document)
+
+    @property
+    def versions(self) -> list[Version]:
+        return [self.history[place] for place in sorted(self.history)]
+
+    @property
+    def counted(self) -> Mapping[str, int]:
+        return counted(self.counts)
+
+    def of(self, keys: Iterable[str], links: Iterable[str]) -> list[Record]:
+        names = set(keys)
+        return [
+            record
+            for record, entry in self.entries.values()
+            if names & {entry.key, entry.other} or entry.link in links
+        ]
+
+    def every(self) -> list[Record]:
+        return [record for record, _ in self.entries.values()]
+
+    def run(self, records: Iterable[Record], now: Announced) -> None:
+        new = (record for record in records if record.at not in self.entries)
+        arrived = list({record.at: record for record in (*self.held, *new)}.values())
+        try:
+            found = continuation.run(self._table, self, arrived, now)
+        except Terminal as error:
+            self.held, self.error = arrived, str(error)
+            return
+        self.held, self.error, self.announced = [], None, now
+        self.document = document.written(found.facts)
+        self.entries |= {record.at: (record, found.entries[record.at]) for record in arrived}
+        for version in found.former:
+            del self.history[version.key, version.seq_from]
+        new_ones = {(version.key, version.seq_from): version for version in found.found.versions}
+        if self.history.keys() & new_ones.keys():
+            raise AssertionError(f"{self.topic}: a version is there twice")
+        self.history |= new_ones
+        self.counts = total([self.counts, found.counts])
+        self.orphaned_moves += found.orphaned_moves
+
+    def _table(self, history: SchemaHistory) -> Table:
+        rules = self.rules(self.topic)
+        decoder = Decoder(self.connector, rules, history)
+        plain = PlainKeys.of(self.topic, decoder)
+        return Table(self.topic, rules, _MOMENT, Records(decoder), plain)
+
+
+def recorded(
+    runs: Iterable[Sequence[Record]], connector: Connector | None = None, rules: Rules = no_rules
+) -> Mapping[str, Recorded]:
+    """The tables of a stream by topic, after these runs."""
+    stream = Announcements(connector, rules)
+    tables: dict[str, Recorded] = {}
+    for run in runs:
+        arrived: dict[str, list[Record]] = defaultdict(list)
+        for record in run:
+            arrived[record.at.topic].append(record)
+        before = Announced(stream.history, tuple(stream.snapshots))
+        stream.add(record for topic in sorted(arrived) for record in arrived[topic])
+        now = Announced(stream.history, tuple(stream.snapshots))
+        for topic in arrived:
+            tables.setdefault(topic, Recorded(topic, connector, rules, before))
+        for topic, table in tables.items():
+            table.run(arrived[topic], now)
+    return tables
+
+
+def counted(counts: Counts) -> Mapping[str, int]:
+    """The numbers that add up over runs, and how many versions that makes."""
+    return {name: getattr(counts, name) for name in COUNTED}
