@@ -86,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     history.add_argument("capture", nargs="+", type=Path, help="JSON lines as `kcat -J` prints")
     history.add_argument("--spec", type=Path, help="a source file (TOML)")
-    history.add_argument("--engine", choices=("python", "spark"), default="python")
+    history.add_argument("--engine", choices=("python", "alone", "spark"), default="python")
     history.add_argument("--batches", type=_positive, default=1, help="fold in that many runs")
     history.add_argument("--quarantine", type=Path, help="where unreadable records are listed")
     history.set_defaults(run=_history)

@@ -14,6 +14,7 @@ from functools import lru_cache
 from math import inf
 from typing import Any
 
+from strandline.alone import tables
 from strandline.changes import scope
 from strandline.changes.change import Control
 from strandline.changes.columns import SCOPE
@@ -28,7 +29,6 @@ from strandline.runs.manifest import Work
 from strandline.runs.segment import Gap, Landed, Watermarks
 from strandline.runs.standing import Loss, Run, SourceStanding, TableStanding
 from strandline.sources.source import Source
-from strandline_airflow import tables
 from strandline_airflow.kafka import KafkaSegments
 from strandline_airflow.landing import LandingZone
 from strandline_airflow.publications import Publications, Published

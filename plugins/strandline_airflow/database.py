@@ -19,8 +19,8 @@ from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 from deltalake import write_deltalake
 
+from strandline.alone.tables import explained, storage_options
 from strandline.errors import Terminal
-from strandline_airflow.tables import explained, storage_options
 
 _ROWS = 100_000  # fetched at a time, and written
 

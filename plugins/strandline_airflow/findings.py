@@ -11,6 +11,7 @@ from typing import Any
 
 from deltalake import DeltaTable
 
+from strandline.alone import tables
 from strandline.cells import rendering
 from strandline.changes.columns import KEY, MOVED_FROM, MOVED_TO, SEQ_FROM
 from strandline.changes.version import INTERNAL_COLUMNS
@@ -21,7 +22,6 @@ from strandline.sources.nearness import nearest
 from strandline.sources.source import Source
 from strandline.timelines import lookup
 from strandline.timelines.timeline import Timeline, timeline
-from strandline_airflow import tables
 
 SHOWN_VERSIONS = 300
 _SHOWN_KEYS = 40  # of one story: a row may wander through any number

@@ -17,6 +17,7 @@ import pyarrow as pa
 from confluent_kafka import Message
 from deltalake import DeltaTable
 
+from strandline.alone.landing import LANDING
 from strandline.errors import Terminal
 from strandline.runs.lake import SourceLake
 from strandline.runs.segment import Gap, Landed, Segment, incarnation
@@ -31,24 +32,6 @@ log = logging.getLogger(__name__)
 _FIRST, _LAST = -62_135_596_800_000, 253_402_300_799_999  # milliseconds of the years 1 to 9999
 _COMMITS = 100  # among which the last landing is looked for
 
-LANDING = pa.schema(
-    [
-        pa.field("topic", pa.string(), nullable=False),
-        pa.field("topic_id", pa.string(), nullable=False),
-        pa.field("partition", pa.int32(), nullable=False),
-        pa.field("offset", pa.int64(), nullable=False),
-        pa.field("timestamp", pa.timestamp("us", "UTC")),
-        pa.field("timestamp_type", pa.int32()),
-        pa.field("leader_epoch", pa.int32()),
-        pa.field("key", pa.binary()),
-        pa.field("value", pa.binary()),
-        pa.field(
-            "headers",
-            pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])),
-        ),
-        pa.field("landed_date", pa.date32(), nullable=False),
-    ]
-)
 PARTITIONS = pa.schema(
     [
         pa.field("topic", pa.string(), nullable=False),

@@ -16,8 +16,8 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
 
+from strandline.alone.tables import explained, opened, storage_options
 from strandline.errors import Transient
-from strandline_airflow.tables import explained, opened, storage_options
 
 
 class Superseded(Transient):

@@ -15,13 +15,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from strandline.alone.tables import rows
 from strandline.errors import Transient
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import PUBLICATION, Manifest, OffsetRange, Work
 from strandline.runs.receipt import Counts, Receipt, TableReceipt
 from strandline.runs.segment import Landed
 from strandline_airflow.ledger import Claim, Ledger
-from strandline_airflow.tables import rows
 
 _COUNTS = tuple(Counts.__dataclass_fields__)
 

@@ -71,7 +71,7 @@ def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order
 
 
 def _versions(lake: SourceLake, rows: Iterable["Published"]) -> dict[str, dict[str, int]]:
-    from strandline_airflow import tables
+    from strandline.alone import tables
 
     def version(path: str) -> int:
         stored = tables.opened(path)

@@ -4,11 +4,11 @@ They go through delta-rs as the tables do, so that one set of credentials is eno
 manifest in the log stays the one that counts.
 """
 
+from strandline.alone.tables import read_text, write_text
 from strandline.errors import Terminal
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest
 from strandline.runs.receipt import Receipt
-from strandline_airflow.tables import read_text, write_text
 
 
 def write_manifest(manifest: Manifest) -> str:

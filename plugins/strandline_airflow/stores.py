@@ -8,10 +8,10 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from strandline.alone import tables
 from strandline.cells.values import compact
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Work
-from strandline_airflow import tables
 
 _VERSIONS = (
     "SELECT _key AS key FROM stored UNION ALL SELECT _moved_from FROM stored"

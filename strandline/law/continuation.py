@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
-from strandline.changes.change import Op
+from strandline.changes.change import Op, Quarantined
 from strandline.changes.record import Coordinates, Record
 from strandline.changes.version import Version
 from strandline.errors import Terminal
@@ -48,8 +48,13 @@ class Announced:
 class OnRecord(Protocol):
     """What the runs before have left of a table; `facts` None: there was none."""
 
-    facts: Facts | None
-    announced: Announced
+    @property
+    def facts(self) -> Facts | None:
+        """What the runs before knew."""
+
+    @property
+    def announced(self) -> Announced:
+        """What had been announced to them."""
 
     def of(self, keys: AbstractSet[str], links: AbstractSet[str]) -> Iterable[Record]:
         """The records of which the entry names one of these, in any place."""
@@ -68,7 +73,8 @@ class Run:
 
     `found` has all versions of the keys that it has looked at, `former` what they had before; other
     keys keep theirs. `counts` are of what this run has changed: of records that arrived, and of
-    those that count otherwise now. `facts` are for the run after it, `entries` for what arrived.
+    those that count otherwise now; `refused` are those that arrived and are in quarantine. `facts`
+    are for the run after it, `entries` for what arrived. `whole`: it has looked at all keys.
     """
 
     found: TableHistory
@@ -77,6 +83,8 @@ class Run:
     orphaned_moves: int
     facts: Facts
     entries: Mapping[Coordinates, Entry]
+    refused: Sequence[Quarantined]
+    whole: bool = False
 
 
 def run(made: Made, known: OnRecord, arrived: Sequence[Record], now: Announced) -> Run:
@@ -93,7 +101,7 @@ def run(made: Made, known: OnRecord, arrived: Sequence[Record], now: Announced) 
             return found
     table = made(known.announced.history)
     _take_up(table, known.every(), known.announced)
-    return _onto(table, arrived, now)[1]
+    return replace(_onto(table, arrived, now)[1], whole=True)
 
 
 def _touched(
@@ -129,7 +137,7 @@ def _onto(
     was = table.context
     _take_up(table, arrived, now)
     after, _ = _history(table)
-    entries = _entries(table)
+    entries, refused = _entries(table), table.records.refused
     return was, Run(
         found=after,
         former=former,
@@ -137,6 +145,7 @@ def _onto(
         orphaned_moves=after.orphaned_moves - before.orphaned_moves,
         facts=_carried(table.context.facts if table.context else NONE),
         entries={record.at: entries.get(record.at, Entry()) for record in arrived},
+        refused=[refused[record.at] for record in arrived if record.at in refused],
     )
 
 

@@ -94,6 +94,10 @@ class SourceLake:
         """Delta: the distinct changes and fences of a table, typed and ordered."""
         return f"{self._table(table)}/changes"
 
+    def records(self, table: str) -> str:
+        """Delta: the landed records of a table, each under the keys that it names."""
+        return f"{self._table(table)}/records"
+
     def history(self, table: str) -> str:
         """Delta: the SCD2 history of a table."""
         return f"{self._table(table)}/history"

@@ -8,8 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
-from strandline_airflow import catalogue, land_run, tables
+from strandline_airflow import catalogue, land_run
 
+from strandline.alone import tables
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Work
 from strandline.runs.segment import Gap

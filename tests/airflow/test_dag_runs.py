@@ -15,9 +15,9 @@ from strandline_airflow.dag import source_dags
 from strandline_airflow.operators import StrandlineSparkOperator
 from strandline_airflow.orders import Order
 from strandline_airflow.runs import read_manifest
-from strandline_airflow.tables import write_text
 
 from examples.embedded_kafka import NOBODY
+from strandline.alone.tables import write_text
 from strandline.errors import Terminal, Transient
 from strandline.runs.manifest import TableCut, Work
 from strandline.runs.receipt import Counts, Receipt, TableReceipt

@@ -19,12 +19,12 @@ from strandline_airflow import compact_run, order_run
 from strandline_airflow.dag import source_dags
 from strandline_airflow.publications import Publications
 from strandline_airflow.runs import read_manifest
-from strandline_airflow.tables import write_text
 from strandline_spark.work import done
 
 from examples.apache_kafka import ApacheKafka
 from examples.broker import Broker
 from examples.embedded_kafka import EmbeddedKafka
+from strandline.alone.tables import write_text
 from strandline.runs.lake import SourceLake
 from strandline.sources import source as source_file
 

@@ -1,0 +1,139 @@
+"""A lake that a capture is landed in and compacted, run after run, as a deployment does it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
+
+import pyarrow as pa
+from deltalake import write_deltalake
+
+from strandline import connectors
+from strandline.alone import compaction
+from strandline.alone.landing import LANDING
+from strandline.alone.tables import opened
+from strandline.cells.instants import instant
+from strandline.changes.change import Control
+from strandline.changes.record import Record
+from strandline.errors import UndecodableError
+from strandline.formats import connect
+from strandline.law import Rules, no_rules
+from strandline.law.decode.general import Decoder
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, OffsetRange, TableCut
+from strandline.runs.receipt import Receipt
+
+SOURCE = "capture"
+_ANY = "postgresql"  # of records that name no connector only the offset counts
+
+
+@dataclass(slots=True)
+class CaptureLake:
+    """Lands the records of captures and compacts them; every run records the same `moment`."""
+
+    lake: SourceLake
+    connector: str
+    moment: datetime
+    rules: Rules = no_rules
+    known: set[str] = field(default_factory=set)
+
+    def compact(self, manifest: Manifest) -> Receipt:
+        """Applies the manifest; another engine does so in its own way."""
+        return compaction.compact(manifest)
+
+    def runs(self, batches: Iterable[Sequence[Record]]) -> Iterator[Receipt]:
+        """Lands and compacts the records, each batch in a run of its own.
+
+        What a table could not apply is applied again by the next run, as a deployment does it.
+        """
+        pending: list[Record] = []
+        for number, batch in enumerate(batches, 1):
+            self.land(batch)
+            receipt = self.compact(self.manifest(number, [*pending, *batch]))
+            failed = {table.topic for table in receipt.tables if table.error is not None}
+            pending = [record for record in [*pending, *batch] if record.at.topic in failed]
+            yield receipt
+
+    def land(self, records: Iterable[Record]) -> None:
+        """Appends records to the landing table, as the landing task does with real ones."""
+        rows = [
+            {
+                "topic": record.at.topic,
+                "topic_id": record.at.topic,
+                "partition": record.at.partition,
+                "offset": record.at.offset,
+                "timestamp": instant(record.timestamp * 1000),
+                "timestamp_type": 0,
+                "leader_epoch": 0,
+                "key": record.key,
+                "value": record.value,
+                "headers": [{"key": name, "value": data} for name, data in record.headers],
+                "landed_date": self.moment.date(),
+            }
+            for record in records
+        ]
+        write_deltalake(
+            self.lake.landing,
+            pa.Table.from_pylist(rows, schema=LANDING),
+            mode="append",
+            partition_by=["landed_date"],
+        )
+
+    def manifest(self, number: int, batch: Iterable[Record]) -> Manifest:
+        """The manifest of a run that applies exactly these records.
+
+        A capture may hold the offsets of a partition with holes: a range for each piece.
+        """
+        topics = defaultdict(list)
+        for record in batch:
+            topics[record.at.topic].append(record)
+        tables = {
+            topic: found for topic, found in topics.items() if not all(map(self._is_control, found))
+        }
+        self.known.update(tables)
+        if any(b'"aggregate_type"' in (record.value or b"") for record in batch):
+            tables = {topic: tables.get(topic, []) for topic in sorted(self.known)}
+        landing = opened(self.lake.landing)
+        return Manifest(
+            source=self.lake.source,
+            connector=self.connector,
+            lake=self.lake.root,
+            number=number,
+            planned_at=self.moment.isoformat(),
+            landing_version=-1 if landing is None else landing.version(),
+            tables=tuple(
+                TableCut(topic, topic, tuple(_ranges(found)), self.rules(topic))
+                for topic, found in tables.items()
+            ),
+            control=tuple(
+                piece for t in topics.keys() - tables.keys() for piece in _ranges(topics[t])
+            ),
+        )
+
+    def _is_control(self, record: Record) -> bool:
+        return isinstance(Decoder(rules=self.rules(record.at.topic)).decode(record), Control)
+
+
+def _ranges(records: Iterable[Record]) -> Iterator[OffsetRange]:
+    """The coordinates as ranges without holes."""
+    places = sorted({(r.at.topic, r.at.partition, r.at.offset) for r in records})
+    pieces = groupby(enumerate(places), key=lambda p: (p[1][0], p[1][1], p[1][2] - p[0]))
+    for (topic, partition, _), piece in pieces:
+        offsets = [place[2] for _, place in piece]
+        yield OffsetRange(topic, topic, partition, offsets[0], offsets[-1] + 1)
+
+
+def connector_of(records: Iterable[Record]) -> str:
+    """The connector that the first readable envelope names, or gives away by its fields."""
+    for record in records:
+        try:
+            payload = connect.parse(record.value or b"null", "value").payload
+        except UndecodableError:
+            continue
+        source = payload.get("source") if isinstance(payload, dict) else None
+        if isinstance(source, dict) and "op" in payload:
+            found = connectors.of(source)
+            if found is not None:
+                return found.names[0]
+    return _ANY

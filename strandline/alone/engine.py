@@ -1,0 +1,106 @@
+"""The engine for `strandline history --engine alone`: real runs on a lake of their own.
+
+The capture is landed and compacted in as many runs as asked for, in a temporary folder, by the same
+code that a deployment runs.
+"""
+
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from strandline.alone.capture import SOURCE, CaptureLake, connector_of
+from strandline.alone.tables import opened, rows
+from strandline.changes.change import Quarantined
+from strandline.changes.record import Coordinates, Record
+from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS
+from strandline.engine import Outcome, cut, recorded_at, rules
+from strandline.errors import Terminal
+from strandline.law import total
+from strandline.runs.lake import SourceLake
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
+from strandline.sources.source import Source
+
+_META = [name for name, _ in COLUMNS]
+_INTERNAL = {name for name, _ in INTERNAL_COLUMNS}
+
+
+def alone(records: Sequence[Record], *, batches: int, source: Source | None) -> Outcome:
+    """Lands and compacts the records; `source` None: they say themselves whose they are."""
+    with tempfile.TemporaryDirectory(prefix="strandline-") as folder:
+        capture = CaptureLake(
+            SourceLake(Path(folder).as_posix(), SOURCE),
+            source.connector if source else connector_of(records),
+            recorded_at(records),
+            rules(source),
+        )
+        receipts = list(capture.runs(cut(records, batches)))
+        return Outcome(
+            rows=list(histories(capture.lake, receipts)),
+            quarantined=quarantined(capture.lake),
+            counts=counts(receipts),
+            stopped=stopped(receipts),
+            doubtful=doubtful(receipts),
+        )
+
+
+def histories(
+    lake: SourceLake, receipts: Iterable[Receipt]
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """The rows of the histories by topic, key and position, without what serves the engine."""
+    topics = {table.topic for receipt in receipts for table in receipt.tables if table.changed}
+    for topic in sorted(topics):
+        table = opened(lake.history(topic))
+        found = (
+            [] if table is None else rows(table, "SELECT * FROM stored ORDER BY _key, _seq_from")
+        )
+        for row in found:
+            business = [name for name in row if name not in {*_META, *_INTERNAL}]
+            yield topic, {name: row[name] for name in (*business, *_META)}
+
+
+def doubtful(receipts: Iterable[Receipt]) -> list[tuple[str, str]]:
+    """The tables whose history may be wrong, and when it is."""
+    first: dict[str, str] = {}
+    for table in (table for receipt in receipts for table in receipt.tables):
+        if table.regress is not None:
+            first.setdefault(table.topic, table.regress)
+    return sorted(first.items())
+
+
+def stopped(receipts: Iterable[Receipt]) -> list[tuple[str, str]]:
+    """The tables that the last run left behind, and why; other faults are raised."""
+    last: dict[str, TableReceipt] = {t.topic: t for r in receipts for t in r.tables}
+    failed = {topic: table for topic, table in last.items() if table.error is not None}
+    for topic, table in failed.items():
+        if table.transient:
+            raise Terminal(f"{topic}: {table.error}")
+    return [(topic, str(table.error)) for topic, table in sorted(failed.items())]
+
+
+def counts(receipts: Sequence[Receipt]) -> Counts:
+    """Law 6 over all runs; rows as they stand after the last."""
+    tables = [table for receipt in receipts for table in receipt.tables]
+    last = {table.topic: table.counts for table in tables}
+    control = sum(receipt.control for receipt in receipts)
+    summed = total([*(table.counts for table in tables), Counts(landed=control, control=control)])
+    return replace(
+        summed,
+        history_rows=sum(each.history_rows for each in last.values()),
+        current_rows=sum(each.current_rows for each in last.values()),
+    )
+
+
+def quarantined(lake: SourceLake) -> list[Quarantined]:
+    """What the quarantine has, in the order of its coordinates."""
+    table = opened(lake.quarantine)
+    sql = 'SELECT topic, partition, "offset", reason, detail FROM stored'
+    found = [] if table is None else rows(table, sql + ' ORDER BY topic, partition, "offset"')
+    return [
+        Quarantined(
+            Coordinates(row["topic"], row["partition"], row["offset"]),
+            row["reason"],
+            row["detail"] or "",
+        )
+        for row in found
+    ]

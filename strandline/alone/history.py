@@ -1,0 +1,154 @@
+"""A history table: its versions as Arrow, and the one commit that replaces what a run has changed.
+
+Partitioned by `_is_head` (the last version of each key), so that what only ends heads reads no
+closed versions.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, Schema, write_deltalake
+
+from strandline.alone import fencing
+from strandline.alone.tables import explained, opened, rows, storage_options
+from strandline.cells import naming
+from strandline.cells.types import ColumnType
+from strandline.changes.columns import IS_HEAD, KEY, RECORDED_AT, SCOPE, SEQ_FROM, SEQ_SEEN
+from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS, Version
+from strandline.errors import Terminal
+
+_TYPES: Mapping[str, pa.DataType] = {
+    "boolean": pa.bool_(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "array<string>": pa.list_(pa.string()),
+}
+_DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
+# The place of a version that goes, beside those that come.
+_GONE_KEY, _GONE_SEQ = "_gone_key", "_gone_seq"
+_GONE = pa.schema([(_GONE_KEY, pa.string()), (_GONE_SEQ, pa.string())])
+
+Place = tuple[str, str]  # the key of a version and the position at which it begins
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """What a run changes in a history.
+
+    `come` are new versions, or those that are other ones now, `gone` the places of those that they
+    replace, or that never were. `whole`: `come` is all of the history. `heads` are the places of
+    the last versions of their keys. `columns` are the table's business columns.
+    """
+
+    columns: Mapping[str, ColumnType]
+    come: Sequence[Version]
+    gone: Sequence[Place]
+    heads: frozenset[Place]
+    whole: bool
+
+
+def schema(columns: Mapping[str, ColumnType]) -> pa.Schema:
+    """The Arrow schema of a history with these business columns."""
+    strange = next((name for name in columns if not naming.is_plain(name)), None)
+    if strange is not None:
+        raise Terminal(
+            f"column {strange!r} has letters that take Delta's column mapping, which delta-rs does "
+            "not write: set engine to spark for this source"
+        )
+    business = [(name, _type(of.spark)) for name, of in columns.items()]
+    own = [(name, _type(of)) for name, of in (*COLUMNS, *INTERNAL_COLUMNS)]
+    return pa.schema([*business, *own])
+
+
+def _type(spark: str) -> pa.DataType:
+    decimal = _DECIMAL.fullmatch(spark)
+    if decimal is not None:
+        return pa.decimal128(int(decimal[1]), int(decimal[2]))
+    return _TYPES[spark]
+
+
+def commit(uri: str, of: Replacement, run: int, text: str) -> int:
+    """One commit with what the run changes, if only its mark; the table's version after it."""
+    table = opened(uri)
+    arrived = _arrow(of, schema(of.columns))
+    with explained(uri):
+        if table is not None and of.gone and not of.whole:
+            _merge(table, arrived, of.gone, run, text)
+            return table.version()
+        write_deltalake(
+            uri if table is None else table,
+            arrived,
+            mode="overwrite" if of.whole else "append",
+            schema_mode="overwrite" if of.whole else None,
+            partition_by=[IS_HEAD],
+            storage_options=storage_options(),
+            commit_properties=fencing.commit(run, text),
+        )
+    return DeltaTable(uri, storage_options=storage_options()).version()
+
+
+def has(table: DeltaTable, columns: Mapping[str, ColumnType]) -> bool:
+    """Whether the table has these business columns, in these types."""
+    wanted = Schema.from_arrow(schema(columns)).fields
+    return {of.name: of.type for of in table.schema().fields} == {of.name: of.type for of in wanted}
+
+
+def _merge(
+    table: DeltaTable, arrived: pa.Table, gone: Sequence[Place], run: int, text: str
+) -> None:
+    keys, places = zip(*gone, strict=True)
+    going = pa.table([list(keys), list(places)], schema=_GONE)
+    source = pa.concat_tables([arrived, going], promote_options="default")
+    names = arrived.schema.names
+    (
+        table.merge(
+            source,
+            f"t.{KEY} = s.{_GONE_KEY} AND t.{SEQ_FROM} = s.{_GONE_SEQ}",
+            source_alias="s",
+            target_alias="t",
+            commit_properties=fencing.commit(run, text),
+        )
+        .when_matched_delete()
+        .when_not_matched_insert(
+            {_quoted(name): f"s.{_quoted(name)}" for name in names},
+            predicate=f"s.{_GONE_KEY} IS NULL",
+        )
+        .execute()
+    )
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _arrow(of: Replacement, made: pa.Schema) -> pa.Table:
+    cells = [_cells(version, of.heads) for version in of.come]
+    columns = [[each[name] for each in cells] for name in made.names]
+    return pa.table(
+        [pa.array(own, field.type) for own, field in zip(columns, made, strict=True)], schema=made
+    )
+
+
+def _cells(version: Version, heads: frozenset[Place]) -> dict[str, object]:
+    is_head = (version.key, version.seq_from) in heads
+    internal = {KEY: version.key, SCOPE: None, IS_HEAD: is_head, SEQ_SEEN: None}
+    return {**version.cells(), **internal}
+
+
+def recorded(table: DeltaTable, places: Iterable[Place]) -> Mapping[Place, Any]:
+    """Since when versions are on record, of those that begin at these places."""
+    wanted = set(places)
+    found = rows(table, "SELECT _key, _seq_from, _recorded_at FROM stored")
+    since = ((row[KEY], row[SEQ_FROM], row[RECORDED_AT]) for row in found)
+    return {(key, seq): at for key, seq, at in since if (key, seq) in wanted}

@@ -1,0 +1,73 @@
+"""Landed records that a manifest pins, read with their offsets pushed down."""
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+
+from strandline.alone.tables import opened, rows
+from strandline.cells.instants import micros
+from strandline.changes.record import Coordinates, Record
+from strandline.errors import Terminal
+from strandline.runs.manifest import OffsetRange
+
+# `timestamp` is Kafka's, null where the record has none, or one that no calendar has.
+# `timestamp_type` says who set it: 0 nobody, 1 the producer, 2 the broker.
+LANDING = pa.schema(
+    [
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("topic_id", pa.string(), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("timestamp", pa.timestamp("us", "UTC")),
+        pa.field("timestamp_type", pa.int32()),
+        pa.field("leader_epoch", pa.int32()),
+        pa.field("key", pa.binary()),
+        pa.field("value", pa.binary()),
+        pa.field(
+            "headers",
+            pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])),
+        ),
+        pa.field("landed_date", pa.date32(), nullable=False),
+    ]
+)
+_LANDED = """
+    SELECT topic, topic_id, partition, "offset", timestamp, key, value, headers
+    FROM stored WHERE topic = :topic AND topic_id = :topic_id AND (WITHIN)
+    ORDER BY partition, "offset"
+"""
+
+
+def landed(uri: str, version: int, ranges: Iterable[OffsetRange]) -> list[Record]:
+    """The records of the ranges, at that version of the landing table, in order of their places."""
+    wanted = sorted(ranges, key=_incarnation)
+    if not wanted:
+        return []
+    table = opened(uri, version)
+    if table is None:
+        raise Terminal(f"{uri}: there is no landing table, of which the manifest pins {version}")
+    found: list[Record] = []
+    for (topic, topic_id), own in groupby(wanted, _incarnation):
+        sql = _LANDED.replace("WITHIN", _within(own))
+        found += map(_record, rows(table, sql, topic=topic, topic_id=topic_id))
+    return found
+
+
+def _incarnation(of: OffsetRange) -> tuple[str, str]:
+    return of.topic, of.topic_id
+
+
+def _within(ranges: Iterable[OffsetRange]) -> str:
+    return " OR ".join(
+        f'partition = {of.partition:d} AND "offset" >= {of.start:d} AND "offset" < {of.end:d}'
+        for of in ranges
+    )
+
+
+def _record(row: Mapping[str, Any]) -> Record:
+    """One that Kafka has no time of has the first of all times, as everywhere."""
+    at = Coordinates(row["topic"], row["partition"], row["offset"], row["topic_id"])
+    stored = 0 if row["timestamp"] is None else micros(row["timestamp"]) // 1000
+    headers = tuple((each["key"], each["value"]) for each in row["headers"] or ())
+    return Record(at, stored, row["key"], row["value"], headers)

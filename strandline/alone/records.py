@@ -1,0 +1,128 @@
+"""The landed records of a table on record, each under the keys that it names.
+
+A run goes on from these: it asks for the records of the keys that it touches. `entry_key` is NULL
+of a record without a row; see `strandline.law.continuation.Entry` for the rest.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, write_deltalake
+
+from strandline.alone import fencing
+from strandline.alone.tables import explained, opened, rows, storage_options
+from strandline.changes.record import Coordinates, Record
+from strandline.law.continuation import Announced, Entry
+from strandline.law.facts import Facts
+
+_SCHEMA = pa.schema(
+    [
+        ("entry_key", pa.string()),
+        ("entry_other", pa.string()),
+        ("entry_link", pa.string()),
+        ("topic_id", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.int64()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+        ("run", pa.int32()),
+    ]
+)
+# Where a reader looks, so that files without it are passed over.
+_STATISTICS = {"delta.dataSkippingStatsColumns": "entry_key,entry_other,entry_link,run"}
+_EVERY = "SELECT * FROM stored WHERE run <= :run"
+_NAMED = """
+    SELECT * FROM stored
+    WHERE run <= :run AND (entry_key IN :keys OR entry_other IN :keys OR entry_link IN :links)
+"""
+# More names than these are no condition for a reader any more: it reads all there is.
+_NAMES = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class OnRecord:
+    """What the runs up to `applied` have left of a table at `uri`, for the next one."""
+
+    uri: str
+    topic: str
+    applied: int
+    facts: Facts | None
+    announced: Announced
+
+    def of(self, keys: AbstractSet[str], links: AbstractSet[str]) -> Iterator[Record]:
+        """The records of which the entry names one of these, in any place."""
+        if len(keys) + len(links) > _NAMES:
+            for row in self._rows(_EVERY):
+                if {row["entry_key"], row["entry_other"]} & keys or row["entry_link"] in links:
+                    yield self._record(row)
+            return
+        # A list that is empty is no SQL; no key and no link is empty.
+        found = self._rows(_NAMED, keys=sorted(keys) or [""], links=sorted(links) or [""])
+        yield from map(self._record, found)
+
+    def every(self) -> Iterator[Record]:
+        """All of the table's records."""
+        return map(self._record, self._rows(_EVERY))
+
+    def _rows(self, sql: str, **values: Sequence[str]) -> list[dict[str, Any]]:
+        table = opened(self.uri)
+        if table is None:
+            return []
+        return rows(table, sql, run=self.applied, **values)
+
+    def _record(self, row: Mapping[str, Any]) -> Record:
+        at = Coordinates(self.topic, row["partition"], row["offset"], row["topic_id"])
+        headers = tuple((each["key"], each["value"]) for each in row["headers"] or ())
+        return Record(at, row["timestamp"], row["key"], row["value"], headers)
+
+
+def put(
+    uri: str, records: Iterable[Record], entries: Mapping[Coordinates, Entry], run: int
+) -> None:
+    """Puts what a run has read on record, once, however often it is called."""
+    table = opened(uri)
+    if fencing.applied(table) >= run:
+        return
+    found = sorted(_rows(records, entries, run), key=_by_key)
+    with explained(uri):
+        write_deltalake(
+            _made(uri) if table is None else table,
+            pa.Table.from_pylist(found, schema=_SCHEMA),
+            mode="append",
+            commit_properties=fencing.commit(run),
+        )
+
+
+def _made(uri: str) -> DeltaTable:
+    return DeltaTable.create(
+        uri, _SCHEMA, mode="ignore", configuration=_STATISTICS, storage_options=storage_options()
+    )
+
+
+def _rows(
+    records: Iterable[Record], entries: Mapping[Coordinates, Entry], run: int
+) -> Iterator[dict[str, Any]]:
+    for record in records:
+        at, entry = record.at, entries[record.at]
+        yield {
+            "entry_key": entry.key,
+            "entry_other": entry.other,
+            "entry_link": entry.link,
+            "topic_id": at.topic_id,
+            "partition": at.partition,
+            "offset": at.offset,
+            "timestamp": record.timestamp,
+            "key": record.key,
+            "value": record.value,
+            "headers": [{"key": name, "value": data} for name, data in record.headers],
+            "run": run,
+        }
+
+
+def _by_key(row: Mapping[str, Any]) -> tuple[str, int, int]:
+    return row["entry_key"] or "", row["partition"], row["offset"]

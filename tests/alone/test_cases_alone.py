@@ -1,0 +1,57 @@
+"""Every case through real tables, alone: landed, and compacted in the runs that the case allows."""
+
+from pathlib import Path
+
+import pytest
+from cases.language import cases, repeated
+
+from strandline.alone.capture import CaptureLake
+from strandline.alone.engine import histories
+from strandline.cells import rendering
+from strandline.connectors import CONNECTORS
+from strandline.engine import recorded_at
+from strandline.law import in_runs, total
+from strandline.runs.lake import SourceLake
+from strandline.sources import source
+
+
+def as_written(case):
+    return [case.records]
+
+
+def in_two_runs(case):
+    half = len(case.records) // 2 if case.parted and case.stops is None else 0
+    return [case.records[:half], case.records[half:]]
+
+
+def with_half_of_it_again(case):
+    half = len(case.records) // 2
+    return [case.records, repeated(case, half)[len(case.records) :]] if case.replay else []
+
+
+@pytest.mark.parametrize("arrival", [as_written, in_two_runs, with_half_of_it_again])
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.prefix)
+def test_a_case_through_real_tables_has_the_law_s_history(tmp_path, case, arrival):
+    runs = arrival(case)
+    spec = source.parse(case.spec, Path(f"{case.prefix}.toml"), {"STRANDLINE_LAKE": "unused"})
+    moment = recorded_at(record for run in runs for record in run)
+    lake = CaptureLake(
+        SourceLake(tmp_path.as_posix(), "cases"),
+        CONNECTORS[case.connector].names[0],
+        moment,
+        spec.rules,
+    )
+    receipts = list(lake.runs(runs))
+    law = in_runs(runs, CONNECTORS[case.connector], moment, spec.rules)
+    rows = list(histories(lake.lake, receipts))
+    meant = [(t.topic, v.cells()) for t in law.tables for v in t.versions]
+    assert [rendering.line(*row) for row in rows] == [rendering.line(*row) for row in meant]
+    for table in law.tables:
+        own = [t for r in receipts for t in r.tables if t.topic == table.topic]
+        assert own[-1].error == table.error
+        if table.error is None and table.topic == own[-1].topic:
+            found = total(each.counts for each in own)
+            assert found.changes == table.counts.changes
+            assert found.duplicates == table.counts.duplicates
+            assert own[-1].counts.history_rows == len(table.versions)
+            assert own[-1].orphaned_moves == table.orphaned_moves
