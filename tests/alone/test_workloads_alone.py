@@ -1,0 +1,22 @@
+"""Random workloads through real tables, alone, judged by the workload's own truth.
+
+`STRANDLINE_FUZZ_EXAMPLES` sets how many of each source, `STRANDLINE_FUZZ_SEED` which.
+"""
+
+import os
+
+import pytest
+from workloads import SOURCES, pack_complaints
+
+from strandline import engine
+
+_COUNT = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "20"))
+_SEED = int(os.environ.get("STRANDLINE_FUZZ_SEED", "0"))
+
+
+@pytest.mark.parametrize("batches", [1, 4])
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_history_of_a_run_alone_is_what_the_workload_did(source, batches):
+    alone = engine.named("alone")
+    wrong = pack_complaints(alone, source, count=_COUNT, seed=_SEED, batches=batches)
+    assert not wrong, "\n".join(wrong)
