@@ -7,9 +7,8 @@ import logging
 import time
 from dataclasses import replace
 
-from deltalake.exceptions import CommitFailedError
-
 from strandline.alone.control import Control, announced
+from strandline.alone.fencing import OvertakenError
 from strandline.alone.table import TableRun
 from strandline.errors import StrandlineError, Transient
 from strandline.runs.manifest import Manifest, TableCut
@@ -23,10 +22,18 @@ _LOOKS = 5  # at one table: more than a run makes commits to it
 def compact(manifest: Manifest) -> Receipt:
     """Applies the manifest; every table that could be applied is committed."""
     began = time.monotonic()
-    control = announced(manifest)
+    control = _announced(manifest)
     done = tuple(_attempted(manifest, cut, control) for cut in manifest.tables)
     seconds = round(time.monotonic() - began, 3)
     return Receipt(manifest.source, manifest.number, done, control.records, seconds)
+
+
+def _announced(manifest: Manifest) -> Control:
+    """The announcements, from a new look where another process is keeping them, too."""
+    try:
+        return announced(manifest)
+    except OvertakenError:
+        return announced(manifest)
 
 
 def _attempted(manifest: Manifest, cut: TableCut, control: Control) -> TableReceipt:
@@ -55,8 +62,6 @@ def _again_if_overtaken(run: TableRun) -> TableReceipt:
     for _ in range(_LOOKS - 1):
         try:
             return run.compact()
-        except Transient as error:
-            if not isinstance(error.__cause__, CommitFailedError):
-                raise
+        except OvertakenError as error:
             log.info("%s: looked at again, since %s", run.cut.table, error)
     return run.compact()

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
-from deltalake import write_deltalake
 
 from strandline.alone import fencing
+from strandline.alone.fencing import Kept
 from strandline.alone.landing import landed
-from strandline.alone.tables import explained, opened, rows, storage_options
+from strandline.alone.tables import rows
 from strandline.cells.instants import instant, micros
 from strandline.changes.record import Coordinates, Record
 from strandline.changes.rules import TableRules
@@ -55,17 +55,12 @@ def announced(manifest: Manifest) -> Control:
     lake = SourceLake(manifest.lake, manifest.source)
     arrived = landed(lake.landing, manifest.landing_version, manifest.control)
     telling = [r for r in arrived if any(word in (r.value or b"") for word in _TELLING)]
-    table = opened(lake.control)
+    events = Kept(lake.control)
+    table = events.open()
     if telling and fencing.applied(table) < manifest.number:
-        with explained(lake.control):
-            write_deltalake(
-                lake.control if table is None else table,
-                pa.Table.from_pylist(list(_rows(telling, manifest.number)), schema=_EVENTS),
-                mode="append",
-                storage_options=storage_options(),
-                commit_properties=fencing.commit(manifest.number),
-            )
-        table = opened(lake.control)
+        made = pa.Table.from_pylist(list(_rows(telling, manifest.number)), schema=_EVENTS)
+        events.write(table, made, manifest.number)
+        table = events.open()
     sql = 'SELECT * FROM stored WHERE run <= :run ORDER BY topic, partition, "offset"'
     kept = [] if table is None else rows(table, sql, run=manifest.number)
     return Control(manifest, tuple((row["run"], _record(row)) for row in kept), len(arrived))

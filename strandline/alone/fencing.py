@@ -5,14 +5,83 @@ process changes nothing.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal
 
-from deltalake import CommitProperties, DeltaTable, Transaction
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError
 
-from strandline.alone.tables import log_file
+from strandline.alone.tables import explained, log_file, opened, storage_options
+from strandline.errors import Transient
 
 APPLICATION = "strandline"
 _METADATA = "userMetadata"
+_THERE = "already exists"  # what delta-rs says of a table that somebody has made meanwhile
+
+
+class OvertakenError(Transient):
+    """Somebody else has committed to the table since it was looked at: look again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A Delta table at `uri`, which runs write to under the name of an `application`.
+
+    `partitions` and `properties` are those that it is made with.
+    """
+
+    uri: str
+    application: str = APPLICATION
+    partitions: Sequence[str] = ()
+    properties: Mapping[str, str | None] = field(default_factory=dict)
+
+    def open(self) -> DeltaTable | None:
+        """The table at its newest version; None where there is none yet."""
+        return opened(self.uri)
+
+    def write(
+        self,
+        table: DeltaTable | None,
+        rows: pa.Table,
+        run: int,
+        *,
+        text: str | None = None,
+        whole: bool = False,
+    ) -> None:
+        """One commit of the run: the rows beside what `table` has, or in its place if `whole`.
+
+        `table` is as it was looked at, None where there was none; `OvertakenError` where it is
+        another one now.
+        """
+        mode: Literal["error", "overwrite", "append"] = "overwrite" if whole else "append"
+        with overtaken(self.uri):
+            write_deltalake(
+                self.uri if table is None else table,
+                rows,
+                mode="error" if table is None else mode,
+                schema_mode="overwrite" if whole and table is not None else None,
+                partition_by=list(self.partitions) or None,
+                configuration=self.properties,
+                storage_options=storage_options(),
+                commit_properties=commit(run, text, self.application, anew=table is None),
+            )
+
+
+@contextmanager
+def overtaken(uri: str) -> Iterator[None]:
+    """What delta-rs refuses because of somebody else's commit, as `OvertakenError`."""
+    with explained(uri):
+        try:
+            yield
+        except CommitFailedError as error:
+            raise OvertakenError(f"{uri}: {error}") from error
+        except DeltaError as error:
+            if _THERE not in str(error):
+                raise
+            raise OvertakenError(f"{uri}: {error}") from error
 
 
 def applied(table: DeltaTable | None, application: str = APPLICATION) -> int:
@@ -21,10 +90,20 @@ def applied(table: DeltaTable | None, application: str = APPLICATION) -> int:
     return -1 if found is None else found
 
 
-def commit(run: int, text: str | None = None, application: str = APPLICATION) -> CommitProperties:
-    """Of a commit of that run; `text` is for `notes` to find."""
+def commit(
+    run: int, text: str | None = None, application: str = APPLICATION, *, anew: bool = False
+) -> CommitProperties:
+    """Of a commit of that run; `text` is for `notes` to find.
+
+    `anew`: it makes the table. Tried again after a lost race, that would be a second version.
+    """
     noted = None if text is None else {_METADATA: json.dumps({"run": run, "text": text})}
-    return CommitProperties(app_transactions=[Transaction(application, run)], custom_metadata=noted)
+    transactions = [Transaction(application, run)]
+    if anew:
+        return CommitProperties(
+            app_transactions=transactions, custom_metadata=noted, max_commit_retries=0
+        )
+    return CommitProperties(app_transactions=transactions, custom_metadata=noted)
 
 
 def notes(table: DeltaTable) -> Iterator[tuple[int, str]]:

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from deltalake import DeltaTable, Schema, write_deltalake
+from deltalake import DeltaTable, Schema
 
 from strandline.alone import fencing
-from strandline.alone.tables import explained, opened, rows, storage_options
+from strandline.alone.fencing import Kept
+from strandline.alone.tables import rows
 from strandline.cells import naming
 from strandline.cells.types import ColumnType
 from strandline.changes.columns import IS_HEAD, KEY, RECORDED_AT, SCOPE, SEQ_FROM, SEQ_SEEN
@@ -78,24 +79,19 @@ def _type(spark: str) -> pa.DataType:
     return _TYPES[spark]
 
 
-def commit(uri: str, of: Replacement, run: int, text: str) -> int:
-    """One commit with what the run changes, if only its mark; the table's version after it."""
-    table = opened(uri)
+def commit(uri: str, stored: DeltaTable | None, of: Replacement, run: int, text: str) -> int:
+    """One commit with what the run changes, if only its mark; the table's version after it.
+
+    `stored` is the table as the run has found it; `OvertakenError` where it is another one now.
+    """
     arrived = _arrow(of, schema(of.columns))
-    with explained(uri):
-        if table is not None and of.gone and not of.whole:
-            _merge(table, arrived, of.gone, run, text)
-            return table.version()
-        write_deltalake(
-            uri if table is None else table,
-            arrived,
-            mode="overwrite" if of.whole else "append",
-            schema_mode="overwrite" if of.whole else None,
-            partition_by=[IS_HEAD],
-            storage_options=storage_options(),
-            commit_properties=fencing.commit(run, text),
-        )
-    return DeltaTable(uri, storage_options=storage_options()).version()
+    if stored is not None and of.gone and not of.whole:
+        _merge(stored, arrived, of.gone, run, text)
+        return stored.version()
+    table = Kept(uri, partitions=[IS_HEAD])
+    table.write(stored, arrived, run, text=text, whole=of.whole)
+    there = table.open()
+    return -1 if there is None else there.version()
 
 
 def has(table: DeltaTable, columns: Mapping[str, ColumnType]) -> bool:
@@ -111,21 +107,22 @@ def _merge(
     going = pa.table([list(keys), list(places)], schema=_GONE)
     source = pa.concat_tables([arrived, going], promote_options="default")
     names = arrived.schema.names
-    (
-        table.merge(
-            source,
-            f"t.{KEY} = s.{_GONE_KEY} AND t.{SEQ_FROM} = s.{_GONE_SEQ}",
-            source_alias="s",
-            target_alias="t",
-            commit_properties=fencing.commit(run, text),
+    with fencing.overtaken(table.table_uri):
+        (
+            table.merge(
+                source,
+                f"t.{KEY} = s.{_GONE_KEY} AND t.{SEQ_FROM} = s.{_GONE_SEQ}",
+                source_alias="s",
+                target_alias="t",
+                commit_properties=fencing.commit(run, text),
+            )
+            .when_matched_delete()
+            .when_not_matched_insert(
+                {_quoted(name): f"s.{_quoted(name)}" for name in names},
+                predicate=f"s.{_GONE_KEY} IS NULL",
+            )
+            .execute()
         )
-        .when_matched_delete()
-        .when_not_matched_insert(
-            {_quoted(name): f"s.{_quoted(name)}" for name in names},
-            predicate=f"s.{_GONE_KEY} IS NULL",
-        )
-        .execute()
-    )
 
 
 def _quoted(name: str) -> str:

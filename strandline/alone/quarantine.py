@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 
 import pyarrow as pa
-from deltalake import write_deltalake
 
 from strandline.alone import fencing
-from strandline.alone.tables import explained, opened, storage_options
+from strandline.alone.fencing import Kept
 from strandline.cells.instants import instant
 from strandline.changes.change import Quarantined
 from strandline.changes.record import Record
@@ -34,18 +33,12 @@ _SCHEMA = pa.schema(
 def put(uri: str, table: str, refused: Iterable[tuple[Record, Quarantined]], run: int) -> None:
     """Puts a table's records into the source's quarantine, once, however often it is called."""
     application = f"{fencing.APPLICATION}/{table}"
-    stored = opened(uri)
+    stored = Kept(uri, application)
+    there = stored.open()
     found = [_row(table, record, why, run) for record, why in refused]
-    if not found or fencing.applied(stored, application) >= run:
-        return
-    with explained(uri):
-        write_deltalake(
-            uri if stored is None else stored,
-            pa.Table.from_pylist(found, schema=_SCHEMA),
-            mode="append",
-            storage_options=storage_options(),
-            commit_properties=fencing.commit(run, application=application),
-        )
+    if found and fencing.applied(there, application) < run:
+        made = pa.Table.from_pylist(found, schema=_SCHEMA)
+        stored.write(there, made, run)
 
 
 def _row(table: str, record: Record, why: Quarantined, run: int) -> dict[str, object]:

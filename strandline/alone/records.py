@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from deltalake import DeltaTable, write_deltalake
 
 from strandline.alone import fencing
-from strandline.alone.tables import explained, opened, rows, storage_options
+from strandline.alone.fencing import Kept
+from strandline.alone.tables import opened, rows
 from strandline.changes.record import Coordinates, Record
 from strandline.law.continuation import Announced, Entry
 from strandline.law.facts import Facts
@@ -85,23 +85,11 @@ def put(
     uri: str, records: Iterable[Record], entries: Mapping[Coordinates, Entry], run: int
 ) -> None:
     """Puts what a run has read on record, once, however often it is called."""
-    table = opened(uri)
-    if fencing.applied(table) >= run:
-        return
-    found = sorted(_rows(records, entries, run), key=_by_key)
-    with explained(uri):
-        write_deltalake(
-            _made(uri) if table is None else table,
-            pa.Table.from_pylist(found, schema=_SCHEMA),
-            mode="append",
-            commit_properties=fencing.commit(run),
-        )
-
-
-def _made(uri: str) -> DeltaTable:
-    return DeltaTable.create(
-        uri, _SCHEMA, mode="ignore", configuration=_STATISTICS, storage_options=storage_options()
-    )
+    stored = Kept(uri, properties=_STATISTICS)
+    table = stored.open()
+    if fencing.applied(table) < run:
+        found = sorted(_rows(records, entries, run), key=_by_key)
+        stored.write(table, pa.Table.from_pylist(found, schema=_SCHEMA), run)
 
 
 def _rows(

@@ -149,7 +149,7 @@ class TableRun:
         if stored is None and not (found.counts.changes or found.counts.duplicates):
             return receipt  # no row was ever sent: there is no history to be made yet
         text = Noted(receipt, found.facts).text()
-        version = history.commit(self._lake.history(table), change, run, text)
+        version = history.commit(self._lake.history(table), stored, change, run, text)
         return replace(receipt, history_version=version)
 
 

@@ -1,0 +1,135 @@
+"""Deaths of a run alone, and rivals: whatever happens on the way, the lake ends up the same."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from events import Stream
+
+from strandline.alone.capture import CaptureLake
+from strandline.alone.compaction import compact
+from strandline.alone.tables import opened, rows
+from strandline.engine import recorded_at
+from strandline.law import interpret
+from strandline.runs.lake import SourceLake
+from strandline.runs.receipt import Receipt
+
+TESTS = Path(__file__).parents[1]
+ROOT = TESTS.parent
+COMMITS = 3  # of a run: quarantine, records, history
+
+
+def stream():
+    s = Stream()
+    for key in range(5):
+        s.change("c", key, 10 + key, name=f"name {key}")
+    s.add(b'{"id":9}', b"no JSON")
+    first = len(s.records)
+    s.change("u", 1, 50, name="changed")
+    s.change("d", 2, 51)
+    s.change("c", 7, 52, name="new")
+    s.add(b'{"id":8}', b"no JSON either")
+    return s.records[:first], s.records[first:]
+
+
+@pytest.fixture
+def lake(tmp_path):
+    """A lake with two runs' records, and the manifests of both."""
+    first, second = stream()
+    made = CaptureLake(
+        SourceLake(tmp_path.as_posix(), "shop"), "postgresql", recorded_at([*first, *second])
+    )
+    made.land(first)
+    made.land(second)
+    return made, made.manifest(1, first), made.manifest(2, second)
+
+
+def found(lake):
+    """All that a run leaves: histories, what is on record, quarantine, each with its run."""
+    (topic,) = lake.known
+    paths = (lake.lake.history(topic), lake.lake.records(topic), lake.lake.quarantine)
+    tables = [opened(path) for path in paths]
+    return [
+        sorted(map(repr, rows(table, "SELECT * FROM stored"))) if table else [] for table in tables
+    ]
+
+
+def process(manifest, tmp_path, *words, **named):
+    file = tmp_path / f"manifest-{manifest.number}.json"
+    file.write_text(manifest.to_json())
+    path = os.pathsep.join([str(TESTS / "alone"), str(ROOT)])
+    return subprocess.Popen(
+        [sys.executable, "-m", "death", str(file), *map(str, words)],
+        env={**os.environ, "PYTHONPATH": path, **named},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def undisturbed(lake, tmp_path_factory, runs):
+    """What the same runs leave in a lake of their own, which nothing disturbs."""
+    first, second = stream()
+    other = CaptureLake(
+        SourceLake(tmp_path_factory.mktemp("other").as_posix(), "shop"), "postgresql", lake.moment
+    )
+    list(other.runs([first, second][:runs]))
+    return found(other)
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+@pytest.mark.parametrize("commit", range(COMMITS))
+@pytest.mark.parametrize("run", [1, 2])
+def test_a_run_that_was_killed_at_any_commit_is_done_by_its_repetition(
+    lake, tmp_path, tmp_path_factory, run, commit, side
+):
+    made, *manifests = lake
+    for manifest in manifests[: run - 1]:
+        compact(manifest)
+    killed = process(manifests[run - 1], tmp_path, commit, side)
+    killed.communicate()
+    assert killed.returncode == -signal.SIGKILL
+    receipt = compact(manifests[run - 1])
+    assert [table.error for table in receipt.tables] == [None]
+    assert found(made) == undisturbed(made, tmp_path_factory, run)
+    assert compact(manifests[run - 1]).tables[0].counts == receipt.tables[0].counts
+
+
+def test_a_run_that_died_and_was_passed_over_leaves_nothing_twice(lake, tmp_path):
+    made, first, second = lake
+    killed = process(first, tmp_path, 1, "after")  # its records are on record, no history is
+    killed.communicate()
+    records = [record for part in stream() for record in part]
+    receipt = compact(made.manifest(2, records))
+    (table,) = interpret(records, recorded_at=made.moment).tables
+    assert receipt.tables[0].counts.changes == table.counts.changes
+    assert receipt.tables[0].counts.history_rows == len(table.versions)
+    del second
+
+
+def test_two_processes_with_one_manifest_leave_what_one_leaves(lake, tmp_path, tmp_path_factory):
+    made, first, _ = lake
+    rivals = [process(first, tmp_path, 99, "before") for _ in range(2)]
+    receipts = [Receipt.from_json(rival.communicate()[0]) for rival in rivals]
+    assert [table.error for receipt in receipts for table in receipt.tables] == [None, None]
+    assert receipts[0].tables[0].counts == receipts[1].tables[0].counts
+    assert found(made) == undisturbed(made, tmp_path_factory, 1)
+
+
+@pytest.mark.parametrize("commit", range(COMMITS))
+def test_a_run_that_wakes_when_the_next_one_is_over_changes_nothing(
+    lake, tmp_path, tmp_path_factory, commit
+):
+    made, first, second = lake
+    zombie = process(first, tmp_path, commit, "before", SLEEP="until a line comes")
+    assert zombie.stdout.readline() == "asleep\n"
+    compact(first)
+    compact(second)
+    answer, _ = zombie.communicate("wake up\n")
+    assert found(made) == undisturbed(made, tmp_path_factory, 2)
+    assert zombie.returncode == 0
+    (table,) = Receipt.from_json(answer).tables
+    assert table.error is None
