@@ -5,7 +5,8 @@ closed versions.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from strandline.alone.fencing import Kept
 from strandline.alone.tables import rows
 from strandline.cells import naming
 from strandline.cells.types import ColumnType
-from strandline.changes.columns import IS_HEAD, KEY, RECORDED_AT, SCOPE, SEQ_FROM, SEQ_SEEN
+from strandline.changes.columns import IS_HEAD, KEY, SCOPE, SEQ_FROM, SEQ_SEEN
 from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS, Version
 from strandline.errors import Terminal
 
@@ -39,6 +40,9 @@ _DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
 # The place of a version that goes, beside those that come.
 _GONE_KEY, _GONE_SEQ = "_gone_key", "_gone_seq"
 _GONE = pa.schema([(_GONE_KEY, pa.string()), (_GONE_SEQ, pa.string())])
+
+# More names than these are no condition for a reader any more: it reads all there is.
+_NAMES = 2_000
 
 Place = tuple[str, str]  # the key of a version and the position at which it begins
 
@@ -130,22 +134,29 @@ def _quoted(name: str) -> str:
 
 
 def _arrow(of: Replacement, made: pa.Schema) -> pa.Table:
-    cells = [_cells(version, of.heads) for version in of.come]
-    columns = [[each[name] for each in cells] for name in made.names]
+    found = [cells(version, of.heads) for version in of.come]
+    columns = [[each[name] for each in found] for name in made.names]
     return pa.table(
         [pa.array(own, field.type) for own, field in zip(columns, made, strict=True)], schema=made
     )
 
 
-def _cells(version: Version, heads: frozenset[Place]) -> dict[str, object]:
+def cells(version: Version, heads: AbstractSet[Place]) -> dict[str, object]:
+    """A version as its row has it; `heads` are the places of the last versions of their keys."""
     is_head = (version.key, version.seq_from) in heads
     internal = {KEY: version.key, SCOPE: None, IS_HEAD: is_head, SEQ_SEEN: None}
     return {**version.cells(), **internal}
 
 
-def recorded(table: DeltaTable, places: Iterable[Place]) -> Mapping[Place, Any]:
-    """Since when versions are on record, of those that begin at these places."""
-    wanted = set(places)
-    found = rows(table, "SELECT _key, _seq_from, _recorded_at FROM stored")
-    since = ((row[KEY], row[SEQ_FROM], row[RECORDED_AT]) for row in found)
-    return {(key, seq): at for key, seq, at in since if (key, seq) in wanted}
+def standing(
+    table: DeltaTable | None, keys: AbstractSet[str] | None
+) -> Mapping[Place, Mapping[str, Any]]:
+    """The rows of these keys, of all where None are named, by their places."""
+    if table is None:
+        return {}
+    if keys is not None and len(keys) <= _NAMES:
+        named = sorted(keys) or [""]  # a list that is empty is no SQL, and no key is empty
+        found = rows(table, "SELECT * FROM stored WHERE _key IN :keys", keys=named)
+    else:
+        found = rows(table, "SELECT * FROM stored")
+    return {(row[KEY], row[SEQ_FROM]): row for row in found if keys is None or row[KEY] in keys}

@@ -2,9 +2,10 @@
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from deltalake import DeltaTable
 
@@ -14,6 +15,7 @@ from strandline.alone.history import Place, Replacement
 from strandline.alone.landing import landed
 from strandline.alone.records import OnRecord
 from strandline.alone.tables import opened
+from strandline.changes.columns import IS_CURRENT, RECORDED_AT
 from strandline.changes.record import Record
 from strandline.changes.version import Version
 from strandline.connectors import CONNECTORS
@@ -30,18 +32,26 @@ from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import Counts, TableReceipt
 
+_PASSING = frozenset({RECORDED_AT})
+Standing = Mapping[Place, Mapping[str, Any]]
+
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What a run leaves with its commit of a history: its receipt, and the facts of the table."""
+    """What a run leaves with its commit of a history, for the next one to go on from.
+
+    Its receipt, the facts of the table, and the `rules` that the history was made by.
+    """
 
     receipt: TableReceipt
     facts: Facts
+    rules: str
 
     def text(self) -> str:
         """As JSON."""
         facts = b64encode(document.written(self.facts)).decode()
-        return json.dumps({"receipt": asdict(self.receipt), "facts": facts})
+        told = {"receipt": asdict(self.receipt), "facts": facts, "rules": self.rules}
+        return json.dumps(told)
 
     @staticmethod
     def from_text(text: str) -> "Noted":
@@ -54,7 +64,7 @@ class Noted:
             )
         counts = Counts(**told["receipt"].pop("counts"))
         receipt = TableReceipt(counts=counts, **told["receipt"])
-        return Noted(receipt, document.read(b64decode(told["facts"])))
+        return Noted(receipt, document.read(b64decode(told["facts"])), told["rules"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +94,7 @@ class TableRun:
             self._lake.records(self.cut.table),
             self.cut.topic,
             applied,
-            None if before is None else before.facts,
+            before.facts if before is not None and before.rules == self._rules else None,
             self.control.after(applied),
         )
         now = self.control.after(run)
@@ -109,6 +119,11 @@ class TableRun:
             orphaned_moves=known.orphaned_moves,
         )
 
+    @property
+    def _rules(self) -> str:
+        """The table's rules as a text: under others all of its history may be another one."""
+        return json.dumps(asdict(self.cut.rules), sort_keys=True, default=str)
+
     def _table(self, schemas: SchemaHistory) -> Table:
         rules, topic = self.cut.rules, self.cut.topic
         decoder = Decoder(CONNECTORS[self.manifest.connector], rules, schemas)
@@ -128,27 +143,27 @@ class TableRun:
         of_these = [(record, refused[record.at]) for record in arrived if record.at in refused]
         quarantine.put(self._lake.quarantine, table, of_these, run)
         records.put(self._lake.records(table), arrived, found.entries, run)
-        change = _replacement(stored, found)
-        old = Counts() if before is None else before.receipt.counts
+        standing = history.standing(stored, None if found.whole else found.keys)
+        change = _replacement(stored, standing, found)
         counts = replace(
             found.counts,
             rows_written=len(change.come),
             rows_closed=len(change.gone),
-            history_rows=old.history_rows + found.counts.history_rows,
-            current_rows=old.current_rows + found.counts.current_rows,
+            **_totals(before, standing, found),
         )
-        orphans = 0 if before is None else before.receipt.orphaned_moves
+        orphans = 0 if before is None or found.whole else before.receipt.orphaned_moves
+        moves = found.found.orphaned_moves if found.whole else found.orphaned_moves
         receipt = TableReceipt(
             table=table,
             topic=self.cut.topic,
             counts=counts,
             changed=bool(change.come or change.gone),
-            orphaned_moves=orphans + found.orphaned_moves,
+            orphaned_moves=orphans + moves,
             regress=found.found.regress,
         )
         if stored is None and not (found.counts.changes or found.counts.duplicates):
             return receipt  # no row was ever sent: there is no history to be made yet
-        text = Noted(receipt, found.facts).text()
+        text = Noted(receipt, found.facts, self._rules).text()
         version = history.commit(self._lake.history(table), stored, change, run, text)
         return replace(receipt, history_version=version)
 
@@ -159,26 +174,47 @@ def _noted(stored: DeltaTable) -> Noted | None:
     return None if last is None else Noted.from_text(last[1])
 
 
-def _replacement(stored: DeltaTable | None, found: Run) -> Replacement:
-    """Which versions come and which go, of those that the run has looked at."""
-    columns, heads = found.found.columns, _heads(found.found.versions)
-    versions = {_place(version): version for version in found.found.versions}
-    former, was_head = {_place(version): version for version in found.former}, _heads(found.former)
+def _replacement(stored: DeltaTable | None, standing: Standing, found: Run) -> Replacement:
+    """Which versions come and which go, of those that the run has looked at.
+
+    What stands is asked of the table itself: another release, or another rule, has made it.
+    """
+    columns, versions = found.found.columns, found.found.versions
+    heads = _heads(versions)
+    places = {_place(version): version for version in versions}
+    anew = stored is None or (found.whole and not history.has(stored, columns))
     same = {
         at
-        for at, version in versions.items()
-        if former.get(at) == version and (at in heads) == (at in was_head)
+        for at, version in places.items()
+        if at in standing and _is_same(standing[at], history.cells(version, heads))
     }
-    if stored is None or (found.whole and not history.has(stored, columns)):
-        since = {} if stored is None else history.recorded(stored, same)
+    if anew:
         come = [
-            replace(version, recorded_at=since.get(at, version.recorded_at))
-            for at, version in versions.items()
+            replace(version, recorded_at=standing[at][RECORDED_AT]) if at in same else version
+            for at, version in places.items()
         ]
         return Replacement(columns, come, (), heads, whole=True)
-    come = [version for at, version in versions.items() if at not in same]
-    gone = [at for at in former if at not in same]
+    come = [version for at, version in places.items() if at not in same]
+    gone = [at for at in standing if at not in same]
     return Replacement(columns, come, gone, heads, whole=False)
+
+
+def _is_same(row: Mapping[str, Any], version: Mapping[str, Any]) -> bool:
+    """Whether a row is that version; when it was recorded is no part of it."""
+    names = {*row, *version} - _PASSING
+    return all(row.get(name) == version.get(name) for name in names)
+
+
+def _totals(before: Noted | None, standing: Standing, found: Run) -> Mapping[str, int]:
+    """How many versions the history has after the run, and how many of them are open."""
+    made = found.found.counts
+    if found.whole or before is None:
+        return {"history_rows": made.history_rows, "current_rows": made.current_rows}
+    old, open_ = before.receipt.counts, sum(row[IS_CURRENT] for row in standing.values())
+    return {
+        "history_rows": old.history_rows - len(standing) + made.history_rows,
+        "current_rows": old.current_rows - open_ + made.current_rows,
+    }
 
 
 def _heads(versions: Iterable[Version]) -> frozenset[Place]:

@@ -12,7 +12,6 @@ from typing import Protocol
 
 from strandline.changes.change import Op, Quarantined
 from strandline.changes.record import Coordinates, Record
-from strandline.changes.version import Version
 from strandline.errors import Terminal
 from strandline.formats.notification import Snapshot
 from strandline.formats.schema_history import SchemaHistory
@@ -71,14 +70,14 @@ _HALVES = frozenset({Op.CREATE, Op.DELETE})
 class Run:
     """What a run came to.
 
-    `found` has all versions of the keys that it has looked at, `former` what they had before; other
-    keys keep theirs. `counts` are of what this run has changed: of records that arrived, and of
-    those that count otherwise now; `refused` are those that arrived and are in quarantine. `facts`
-    are for the run after it, `entries` for what arrived. `whole`: it has looked at all keys.
+    `found` has all versions of the `keys` that it has looked at; other keys keep theirs. `counts`
+    are of what this run has changed: of records that arrived, and of those that count otherwise
+    now; `refused` are those that arrived and are in quarantine. `facts` are for the run after it,
+    `entries` for what arrived. `whole`: it has looked at all keys.
     """
 
     found: TableHistory
-    former: Sequence[Version]
+    keys: frozenset[str]
     counts: Counts
     orphaned_moves: int
     facts: Facts
@@ -133,14 +132,14 @@ def _onto(
     table: Table, arrived: Sequence[Record], now: Announced
 ) -> tuple[group.Table | None, Run]:
     """Folds what arrived onto the table's records; what was known of the table before that, too."""
-    before, former = _history(table)
+    before, known = _history(table)
     was = table.context
     _take_up(table, arrived, now)
-    after, _ = _history(table)
+    after, keys = _history(table)
     entries, refused = _entries(table), table.records.refused
     return was, Run(
         found=after,
-        former=former,
+        keys=known | keys,
         counts=_less(after.counts, before.counts),
         orphaned_moves=after.orphaned_moves - before.orphaned_moves,
         facts=_carried(table.context.facts if table.context else NONE),
@@ -149,12 +148,12 @@ def _onto(
     )
 
 
-def _history(table: Table) -> tuple[TableHistory, list[Version]]:
-    """What the table has come to, and its versions, which go on to change."""
+def _history(table: Table) -> tuple[TableHistory, frozenset[str]]:
+    """What the table has come to, and the keys that it knows."""
     found = table.history()
     if found.error is not None:
         raise Terminal(found.error)
-    return found, list(found.versions)
+    return found, frozenset({*table.groups, *table.plain.standing})
 
 
 def _may_touch_any(was: group.Table | None, table: Table) -> bool:

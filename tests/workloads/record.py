@@ -74,12 +74,11 @@ class Recorded:
         self.held, self.error, self.announced = [], None, now
         self.document = document.written(found.facts)
         self.entries |= {record.at: (record, found.entries[record.at]) for record in arrived}
-        for version in found.former:
-            del self.history[version.key, version.seq_from]
+        kept = {place: of for place, of in self.history.items() if of.key not in found.keys}
         new_ones = {(version.key, version.seq_from): version for version in found.found.versions}
-        if self.history.keys() & new_ones.keys():
-            raise AssertionError(f"{self.topic}: a version is there twice")
-        self.history |= new_ones
+        if kept.keys() & new_ones.keys():
+            raise AssertionError(f"{self.topic}: a version is of a key that nobody looked at")
+        self.history = kept | new_ones
         self.counts = total([self.counts, found.counts])
         self.orphaned_moves += found.orphaned_moves
 
