@@ -91,15 +91,18 @@ def run(made: Made, known: OnRecord, arrived: Sequence[Record], now: Announced) 
 
     Raises `Terminal` where the table has to stop.
     """
+    own = {record.at for record in arrived}  # an attempt before may have put them on record
     if known.facts is not None and known.announced == now:
         table = made(now.history)
         table.records.facts = known.facts
-        _take_up(table, _touched(made, known, known.facts, arrived, now), now)
+        touched = _touched(made, known, known.facts, arrived, now)
+        _take_up(table, (record for record in touched if record.at not in own), now)
         was, found = _onto(table, arrived, now)
         if not _may_touch_any(was, table):
             return found
     table = made(known.announced.history)
-    _take_up(table, known.every(), known.announced)
+    every = (record for record in known.every() if record.at not in own)
+    _take_up(table, every, known.announced)
     return replace(_onto(table, arrived, now)[1], whole=True)
 
 

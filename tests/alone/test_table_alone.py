@@ -1,0 +1,121 @@
+"""What a history in a real table does when rules, columns or releases change, and what stops it."""
+
+import json
+
+import pytest
+from events import COLUMNS, Stream
+
+from strandline.alone import fencing
+from strandline.alone.capture import CaptureLake
+from strandline.alone.tables import opened, rows
+from strandline.changes.rules import TableRules
+from strandline.engine import recorded_at
+from strandline.law import in_runs, total
+from strandline.runs.lake import SourceLake
+
+TOPIC = Stream().topic
+
+
+@pytest.fixture
+def capture(tmp_path):
+    """A lake whose runs have a time each."""
+    moment = recorded_at([Stream().change("c", 1, 1)])
+    return CaptureLake(SourceLake(tmp_path.as_posix(), "shop"), "postgresql", moment)
+
+
+def run(capture, number, records):
+    capture.land(records)
+    capture.moment = capture.moment.replace(hour=number)
+    (receipt,) = capture.compact(capture.manifest(number, records)).tables
+    return receipt
+
+
+def versions(capture, *names):
+    found = rows(
+        opened(capture.lake.history(TOPIC)), "SELECT * FROM stored ORDER BY _key, _seq_from"
+    )
+    return [tuple(row[name] for name in names) for row in found]
+
+
+def test_what_was_only_quarantined_in_the_first_run_is_known_to_the_second(capture):
+    s = Stream()
+    s.add(b'{"id":1}', b"no JSON")
+    s.add(b'{"id":1}', None)
+    s.change("c", 2, 5, name="a")
+    runs = [s.records[:1], s.records[1:]]
+    receipts = [run(capture, number, each) for number, each in enumerate(runs, 1)]
+    law = in_runs(runs).counts
+    found = total(receipt.counts for receipt in receipts)
+    assert (found.changes, found.control, found.quarantined) == (
+        law.changes, law.control, law.quarantined
+    )  # fmt: skip
+
+
+def test_a_version_that_stays_keeps_the_time_at_which_it_was_recorded(capture):
+    s = Stream()
+    s.change("c", 1, 1, name="a")
+    s.change("c", 2, 2, name="b")
+    run(capture, 1, s.records)
+    s.change("u", 2, 3, name="c")
+    receipt = run(capture, 2, s.records[2:])
+    assert [at.hour for (at,) in versions(capture, "_recorded_at")] == [1, 2, 2]
+    assert (receipt.counts.rows_written, receipt.counts.rows_closed) == (2, 1)
+
+
+def test_a_new_column_is_null_in_the_versions_before_it(capture):
+    s = Stream()
+    s.change("c", 1, 1, name="a")
+    run(capture, 1, s.records)
+    s.columns = [*COLUMNS, {"type": "int64", "optional": True, "field": "weight"}]
+    s.change("c", 2, 2, name="b", more={"weight": 7})
+    run(capture, 2, s.records[1:])
+    assert versions(capture, "name", "weight") == [("a", None), ("b", 7)]
+    assert [at.hour for (at,) in versions(capture, "_recorded_at")] == [1, 2]
+
+
+def test_a_type_that_widens_is_wider_in_all_versions(capture):
+    weight = {"type": "int32", "optional": True, "field": "weight"}
+    s = Stream(columns=[*COLUMNS, weight])
+    s.change("c", 1, 1, more={"weight": 5})
+    run(capture, 1, s.records)
+    s.columns = [*COLUMNS, {**weight, "type": "int64"}]
+    s.change("c", 2, 2, more={"weight": 1 << 40})
+    run(capture, 2, s.records[1:])
+    assert versions(capture, "weight") == [(5,), (1 << 40,)]
+
+
+def test_other_rules_make_the_history_anew_and_rewrite_only_what_differs(capture):
+    s = Stream()
+    s.change("c", 1, 1, name="a")
+    s.change("u", 1, 2, name="a", bio="new")
+    s.change("c", 2, 3, name="b")
+    run(capture, 1, s.records)
+    assert len(versions(capture, "name")) == 3
+    capture.rules = lambda _: TableRules(ignore=("bio",))
+    s.change("c", 3, 4, name="c")
+    receipt = run(capture, 2, s.records[3:])
+    assert versions(capture, "name", "bio") == [("a", "new"), ("b", None), ("c", None)]
+    assert receipt.counts.history_rows == receipt.counts.current_rows == 3
+    assert [at.hour for (at,) in versions(capture, "_recorded_at")] == [2, 1, 2]
+
+
+def test_a_column_whose_name_delta_rs_cannot_write_stops_its_table_and_says_what_to_do(capture):
+    s = Stream(columns=[*COLUMNS, {"type": "string", "optional": True, "field": "full name"}])
+    s.change("c", 1, 1, more={"full name": "a"})
+    receipt = run(capture, 1, s.records)
+    assert "'full name'" in receipt.error
+    assert opened(capture.lake.history(TOPIC)) is None
+
+
+def test_a_history_that_spark_has_made_is_not_gone_on_with(capture):
+    s = Stream()
+    s.change("c", 1, 1, name="a")
+    run(capture, 1, s.records)
+    stored = opened(capture.lake.history(TOPIC))
+    noted = json.dumps({"receipt": {}, "kinds": []})  # as the engine in Spark notes
+    stored.alter.set_table_properties(
+        {"delta.appendOnly": "false"}, commit_properties=fencing.commit(2, noted)
+    )
+    s.change("c", 2, 2, name="b")
+    assert "through Spark" in run(capture, 3, s.records[1:]).error
+    assert versions(capture, "name") == [("a",)]
