@@ -15,7 +15,7 @@ from strandline.alone import fencing
 from strandline.alone.fencing import Kept
 from strandline.alone.tables import opened, rows
 from strandline.changes.record import Coordinates, Record
-from strandline.law.continuation import Announced, Entry
+from strandline.law.continuation import Announced, Entered, Entry
 from strandline.law.facts import Facts
 
 _SCHEMA = pa.schema(
@@ -54,20 +54,23 @@ class OnRecord:
     facts: Facts | None
     announced: Announced
 
-    def of(self, keys: AbstractSet[str], links: AbstractSet[str]) -> Iterator[Record]:
+    def of(self, keys: AbstractSet[str], links: AbstractSet[str]) -> Iterator[Entered]:
         """The records of which the entry names one of these, in any place."""
         if len(keys) + len(links) > _NAMES:
             for row in self._rows(_EVERY):
                 if {row["entry_key"], row["entry_other"]} & keys or row["entry_link"] in links:
-                    yield self._record(row)
+                    yield self._entered(row)
             return
         # A list that is empty is no SQL; no key and no link is empty.
         found = self._rows(_NAMED, keys=sorted(keys) or [""], links=sorted(links) or [""])
-        yield from map(self._record, found)
+        yield from map(self._entered, found)
 
-    def every(self) -> Iterator[Record]:
-        """All of the table's records."""
-        return map(self._record, self._rows(_EVERY))
+    def every(self) -> Iterator[Entered]:
+        """All of the table's records, each as it was entered last."""
+        newest = {}
+        for row in sorted(self._rows(_EVERY), key=_by_run):
+            newest[row["topic_id"], row["partition"], row["offset"]] = row
+        return map(self._entered, newest.values())
 
     def _rows(self, sql: str, **values: Sequence[str]) -> list[dict[str, Any]]:
         table = opened(self.uri)
@@ -75,28 +78,25 @@ class OnRecord:
             return []
         return rows(table, sql, run=self.applied, **values)
 
-    def _record(self, row: Mapping[str, Any]) -> Record:
+    def _entered(self, row: Mapping[str, Any]) -> Entered:
         at = Coordinates(self.topic, row["partition"], row["offset"], row["topic_id"])
         headers = tuple((each["key"], each["value"]) for each in row["headers"] or ())
-        return Record(at, row["timestamp"], row["key"], row["value"], headers)
+        record = Record(at, row["timestamp"], row["key"], row["value"], headers)
+        return record, Entry(row["entry_key"], row["entry_other"], row["entry_link"])
 
 
-def put(
-    uri: str, records: Iterable[Record], entries: Mapping[Coordinates, Entry], run: int
-) -> None:
+def put(uri: str, entered: Iterable[Entered], run: int) -> None:
     """Puts what a run has read on record, once, however often it is called."""
     stored = Kept(uri, properties=_STATISTICS)
     table = stored.open()
     if fencing.applied(table) < run:
-        found = sorted(_rows(records, entries, run), key=_by_key)
+        found = sorted(_rows(entered, run), key=_by_key)
         stored.write(table, pa.Table.from_pylist(found, schema=_SCHEMA), run)
 
 
-def _rows(
-    records: Iterable[Record], entries: Mapping[Coordinates, Entry], run: int
-) -> Iterator[dict[str, Any]]:
-    for record in records:
-        at, entry = record.at, entries[record.at]
+def _rows(entered: Iterable[Entered], run: int) -> Iterator[dict[str, Any]]:
+    for record, entry in entered:
+        at = record.at
         yield {
             "entry_key": entry.key,
             "entry_other": entry.other,
@@ -110,6 +110,10 @@ def _rows(
             "headers": [{"key": name, "value": data} for name, data in record.headers],
             "run": run,
         }
+
+
+def _by_run(row: Mapping[str, Any]) -> int:
+    return int(row["run"])
 
 
 def _by_key(row: Mapping[str, Any]) -> tuple[str, int, int]:

@@ -103,7 +103,7 @@ class TableRun:
         refused = {each.at: each for each in found.refused}
         of_these = [(record, refused[record.at]) for record in arrived if record.at in refused]
         quarantine.put(self._lake.quarantine, table, of_these, run)
-        records.put(self._lake.records(table), arrived, found.entries, run)
+        records.put(self._lake.records(table), found.entered, run)
         standing = history.standing(stored, None if found.whole else found.keys)
         change = difference.replacement(stored, standing, found)
         counts = replace(

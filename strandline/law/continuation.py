@@ -5,7 +5,7 @@ takes from it the records of the groups that it touches, and derives these anew.
 something that may change any group, a truncate say, or another type of a column, it takes all.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, replace
 from typing import Protocol
@@ -36,6 +36,10 @@ class Entry:
     link: str | None = None
 
 
+# A record, and where it is found again.
+Entered = tuple[Record, Entry]
+
+
 @dataclass(frozen=True, slots=True)
 class Announced:
     """What the stream has announced to all of its tables."""
@@ -55,10 +59,10 @@ class OnRecord(Protocol):
     def announced(self) -> Announced:
         """What had been announced to them."""
 
-    def of(self, keys: AbstractSet[str], links: AbstractSet[str]) -> Iterable[Record]:
+    def of(self, keys: AbstractSet[str], links: AbstractSet[str]) -> Iterable[Entered]:
         """The records of which the entry names one of these, in any place."""
 
-    def every(self) -> Iterable[Record]:
+    def every(self) -> Iterable[Entered]:
         """All of the table's records."""
 
 
@@ -73,7 +77,8 @@ class Run:
     `found` has all versions of the `keys` that it has looked at; other keys keep theirs. `counts`
     are of what this run has changed: of records that arrived, and of those that count otherwise
     now; `refused` are those that arrived and are in quarantine. `facts` are for the run after it,
-    `entries` for what arrived. `whole`: it has looked at all keys.
+    and `entered` is to be put on record: what arrived, and what is found under other names now.
+    `whole`: it has looked at all keys.
     """
 
     found: TableHistory
@@ -81,7 +86,7 @@ class Run:
     counts: Counts
     orphaned_moves: int
     facts: Facts
-    entries: Mapping[Coordinates, Entry]
+    entered: Sequence[Entered]
     refused: Sequence[Quarantined]
     whole: bool = False
 
@@ -95,58 +100,68 @@ def run(made: Made, known: OnRecord, arrived: Sequence[Record], now: Announced) 
     if known.facts is not None and known.announced == now:
         table = made(now.history)
         table.records.facts = known.facts
-        touched = _touched(made, known, known.facts, arrived, now)
-        _take_up(table, (record for record in touched if record.at not in own), now)
+        touched = _without(_touched(made, known, known.facts, arrived, now), own)
+        _take_up(table, touched, now)
         was, found = _onto(table, arrived, now)
         if not _may_touch_any(was, table):
             return found
     table = made(known.announced.history)
-    every = (record for record in known.every() if record.at not in own)
+    every = _without(known.every(), own)
     _take_up(table, every, known.announced)
-    return replace(_onto(table, arrived, now)[1], whole=True)
+    _, found = _onto(table, arrived, now)
+    entries = _entries(table)
+    renamed = [
+        (record, entries[record.at]) for record, of in every if entries.get(record.at, of) != of
+    ]
+    return replace(found, whole=True, entered=[*found.entered, *renamed])
+
+
+def _without(entered: Iterable[Entered], own: AbstractSet[Coordinates]) -> list[Entered]:
+    return [each for each in entered if each[0].at not in own]
 
 
 def _touched(
     made: Made, known: OnRecord, facts: Facts, arrived: Sequence[Record], now: Announced
-) -> Sequence[Record]:
-    """The records on record of the groups that what arrived is of, and of those they hang on."""
+) -> Iterable[Entered]:
+    """What is on record of the groups that what arrived is of, and of those they hang on."""
     table = made(now.history)
     table.records.facts = facts
-    _take_up(table, arrived, now)
-    found: dict[Coordinates, Record] = {}
+    table.run(table.plain.landed.add(arrived), now.history, now.snapshots)
+    found: dict[Coordinates, Entered] = {}
     keys, links = set[str](), set[str]()
+    entries: Iterable[Entry] = _entries(table).values()
     while True:
-        entries = _entries(table).values()
         more_keys = {key for of in entries for key in (of.key, of.other) if key} - keys
         more_links = {of.link for of in entries if of.link} - links
         if not more_keys and not more_links:
-            return list(found.values())
+            return found.values()
         keys, links = keys | more_keys, links | more_links
-        records = {record.at: record for record in known.of(more_keys, more_links)}
-        _take_up(table, records.values(), now)
-        found |= records
+        more = {each[0].at: each for each in known.of(more_keys, more_links)}
+        entries = [entry for _, entry in more.values()]
+        found |= more
 
 
-def _take_up(table: Table, records: Iterable[Record], announced: Announced) -> None:
-    table.run(table.plain.landed.add(records), announced.history, announced.snapshots)
+def _take_up(table: Table, entered: Iterable[Entered], announced: Announced) -> None:
+    numbers = table.plain.landed.add(record for record, _ in entered)
+    table.run(numbers, announced.history, announced.snapshots)
 
 
 def _onto(
     table: Table, arrived: Sequence[Record], now: Announced
 ) -> tuple[group.Table | None, Run]:
     """Folds what arrived onto the table's records; what was known of the table before that, too."""
-    before, known = _history(table)
+    before, keys_before = _history(table)
     was = table.context
-    _take_up(table, arrived, now)
+    table.run(table.plain.landed.add(arrived), now.history, now.snapshots)
     after, keys = _history(table)
     entries, refused = _entries(table), table.records.refused
     return was, Run(
         found=after,
-        keys=known | keys,
+        keys=keys_before | keys,
         counts=_less(after.counts, before.counts),
         orphaned_moves=after.orphaned_moves - before.orphaned_moves,
         facts=_carried(table.context.facts if table.context else NONE),
-        entries={record.at: entries.get(record.at, Entry()) for record in arrived},
+        entered=[(record, entries.get(record.at, Entry())) for record in arrived],
         refused=[refused[record.at] for record in arrived if record.at in refused],
     )
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from cases.language import cases
+from events import COLUMNS, Stream
 from workloads.record import counted, recorded
 
 from strandline.connectors import CONNECTORS
@@ -39,3 +40,15 @@ def test_a_case_of_which_every_record_has_a_run_of_its_own(case):
         if table.error is None:
             assert found.versions == list(table.versions)
             assert found.counted == counted(table.counts)
+
+
+def test_a_tombstone_whose_key_is_read_otherwise_later_is_found_under_that_key_then():
+    """Its key has no schema: what a date is, only the rows say."""
+    column = {"type": "int32", "name": "io.debezium.time.Date", "optional": False, "field": "id"}
+    s = Stream(columns=[column, *COLUMNS[1:]])
+    s.add(b'{"id":18262}', None)
+    s.add(b'{"id":18262}', s.change("c", 18262, 1).value)
+    tombstone, _, created = s.records
+    (table,) = recorded([[tombstone], [created]]).values()
+    keys = {entry.key for _, entry in table.entries.values()}
+    assert keys == {'{"id":"2020-01-01"}'}

@@ -11,7 +11,7 @@ from strandline.connectors import Connector
 from strandline.errors import Terminal
 from strandline.formats.schema_history import SchemaHistory
 from strandline.law import Rules, continuation, no_rules, total
-from strandline.law.continuation import Announced, Entry
+from strandline.law.continuation import Announced, Entered, Entry
 from strandline.law.decode.general import Decoder
 from strandline.law.facts import Facts, document
 from strandline.law.facts.announcements import Announcements
@@ -52,16 +52,16 @@ class Recorded:
     def counted(self) -> Mapping[str, int]:
         return counted(self.counts)
 
-    def of(self, keys: Iterable[str], links: Iterable[str]) -> list[Record]:
+    def of(self, keys: Iterable[str], links: Iterable[str]) -> list[Entered]:
         names = set(keys)
         return [
-            record
+            (record, entry)
             for record, entry in self.entries.values()
             if names & {entry.key, entry.other} or entry.link in links
         ]
 
-    def every(self) -> list[Record]:
-        return [record for record, _ in self.entries.values()]
+    def every(self) -> list[Entered]:
+        return list(self.entries.values())
 
     def run(self, records: Iterable[Record], now: Announced) -> None:
         new = (record for record in records if record.at not in self.entries)
@@ -73,7 +73,7 @@ class Recorded:
             return
         self.held, self.error, self.announced = [], None, now
         self.document = document.written(found.facts)
-        self.entries |= {record.at: (record, found.entries[record.at]) for record in arrived}
+        self.entries |= {record.at: (record, entry) for record, entry in found.entered}
         kept = {place: of for place, of in self.history.items() if of.key not in found.keys}
         new_ones = {(version.key, version.seq_from): version for version in found.found.versions}
         if kept.keys() & new_ones.keys():
