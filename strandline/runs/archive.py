@@ -24,8 +24,9 @@ NONE = "none"  # its value where there is to be no archive
 # Options for all drivers, which come before those that somebody has in extraJavaOptions.
 SETTING = "spark.driver.defaultJavaOptions"
 
-# What Java says of an archive is of no use to whoever reads the log of a run.
-_QUIET = "-Xlog:cds=off"
+# What Java says of an archive is of no use to whoever reads the log of a run. The star is for all
+# that it logs of one: of another class path it warns under a second name.
+_QUIET = "-Xlog:cds*=off"
 # The variables by which a folder is on the class path, or another Spark is started.
 _THEIRS = {"SPARK_CONF_DIR", "SPARK_HOME", "HADOOP_CONF_DIR", "YARN_CONF_DIR"}
 _ROOM = 1 << 30  # an archive has 200 MB, and a disk that is full ends the driver that writes it
