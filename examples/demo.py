@@ -133,9 +133,10 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 def _rehearse(stage: Stage, console: Console) -> None:
     """The last of the set-up: what makes each start of Spark quicker."""
-    if not jvm.ARCHIVE.exists():
+    archive = jvm.missing()
+    if archive is not None:
         console.print("archiving Spark's classes: a minute or two, once")
-        jvm.rehearse(stage.logs / "rehearsal.log")
+        jvm.rehearse(archive, stage.logs / "rehearsal.log")
 
 
 def _play(stage: Stage, console: Console) -> None:

@@ -1,8 +1,8 @@
 """How the examples start Spark's JVM: settings for small runs, and its classes ready in an archive.
 
-Reading, checking and linking them takes a sixth of the CPU of a first run over a few hundred
-records. Java can map them from an archive instead, if its class path has no folder with files in
-it: so the settings come as options, not by SPARK_CONF_DIR.
+The archive is that of every Spark of this machine (`strandline/runs/archive.py`). Here it is made
+before the first run instead of by the second. The settings come as options, not by SPARK_CONF_DIR:
+with a folder on the class path Java has no use for an archive.
 """
 
 import os
@@ -10,14 +10,13 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from examples import sessions
+from strandline.runs import archive, jars
 
 _HERE = Path(__file__).resolve().parent
-# With what is installed: the archive is good for these jars only.
-ARCHIVE = Path(sys.prefix) / "spark-classes.jsa"
 
 _SETTINGS = _HERE / "spark" / "spark-defaults.conf"
 _FLAGS = "spark.driver.extraJavaOptions"
@@ -28,44 +27,53 @@ class RehearsalError(Exception):
 
 
 def options() -> str:
-    """The value of SPARK_SUBMIT_OPTS; Java passes over an archive that is not there or not its own.
+    """The value of SPARK_SUBMIT_OPTS.
 
     A source's own settings are given to spark-submit by name and come before these.
     """
-    return _joined(f"-XX:SharedArchiveFile={ARCHIVE}")
+    return shlex.join(_settings())
 
 
-def rehearse(log: Path) -> None:
+def missing() -> Path | None:
+    """The archive that the examples would use, where it is still to be made."""
+    environment = _environment()
+    place = archive.place(environment, jars.at_hand(environment))
+    return None if place is None or place.exists() else place
+
+
+def rehearse(place: Path, log: Path) -> None:
     """Writes the archive, at the end of a Spark of its own that folds one of the recordings.
 
     `RehearsalError` where that fails. Whatever stops it stops that Spark too.
     """
-    new = ARCHIVE.with_suffix(".new")
-    new.unlink(missing_ok=True)
-    environment = os.environ | {"SPARK_SUBMIT_OPTS": _joined(f"-XX:ArchiveClassesAtExit={new}")}
-    environment.pop("SPARK_CONF_DIR", None)
-    with log.open("wb") as output:
+    with archive.written(place) as setting, log.open("wb") as output:
         rehearsal = subprocess.Popen(
             [sys.executable, "-m", "examples.rehearsal"],
             stdout=output,
             stderr=output,
             start_new_session=True,
             cwd=_HERE.parent,
-            env=environment,
+            env={**_environment(), "SPARK_SUBMIT_OPTS": f"{options()} {setting[archive.SETTING]}"},
             text=True,
         )
-    try:
-        failed = rehearsal.wait()
-    finally:
-        sessions.end([rehearsal], signal.SIGKILL)
-    if failed or not new.exists():
-        raise RehearsalError(f"Spark's rehearsal failed; its log is {log}")
-    new.replace(ARCHIVE)
+        try:
+            failed = rehearsal.wait()
+        finally:
+            sessions.end([rehearsal], signal.SIGKILL)
+        if failed:
+            raise RehearsalError(f"Spark's rehearsal failed; its log is {log}")
+    if not place.exists():
+        raise RehearsalError(f"Spark's rehearsal left no archive; its log is {log}")
 
 
-def _joined(archiving: str) -> str:
-    # What Java says of an archive is of no use to whoever reads the log of a run.
-    return shlex.join([*_settings(), archiving, "-Xlog:cds=off"])
+def _environment() -> Mapping[str, str]:
+    """That of this process without a Spark that its user has configured."""
+    theirs = ("SPARK_CONF_DIR", "SPARK_SUBMIT_OPTS")
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name not in theirs and not name.startswith("STRANDLINE_")
+    }
 
 
 def _settings() -> Iterator[str]:

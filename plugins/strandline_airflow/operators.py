@@ -17,7 +17,7 @@ from airflow.sdk import BaseHook, Connection, Context
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 
 from strandline.errors import Terminal, Transient
-from strandline.runs import jvm, spark
+from strandline.runs import archive, jars, jvm, spark
 from strandline.sources.source import Source
 
 HOME_VARIABLE = "STRANDLINE_HOME"
@@ -25,6 +25,9 @@ SUBMIT_VARIABLE = "STRANDLINE_SPARK_SUBMIT"  # as bin/spark-submit knows it
 
 # The task's log is for the run's story.
 _CONF = {**spark.SETTINGS, "spark.log.level": "WARN"}
+
+_PACKAGES = "spark.jars.packages"
+_IVY = "spark.jars.ivy"
 
 _PATIENCE = 5.0  # seconds for a master to take a connection
 _CODE = re.compile(r"(?:Error|exit) code is: (-?[1-9]\d*)")
@@ -40,6 +43,10 @@ class StrandlineSparkOperator(SparkSubmitOperator):
     where the worker has no Java, or where the Spark connection is missing or names no master: the
     provider alone would submit to YARN then. Raises `Transient` where no standalone master answers,
     and where `spark-submit` fails: in one line, without its arguments, which may hold secrets.
+
+    Delta's jars are given as files where this worker has them, so that Spark resolves no package,
+    and a local Spark maps its classes from an archive, which its second run on a worker leaves.
+    A cluster that runs the driver too resolves the package itself.
     """
 
     def __init__(self, *, source: Source, app: str, **kwargs: Any) -> None:
@@ -55,6 +62,7 @@ class StrandlineSparkOperator(SparkSubmitOperator):
             durable=False,
             **kwargs,
         )
+        self._source_packages = source.spark_conf.get(_PACKAGES)
 
     def execute(self, context: Context) -> None:
         """Submits the application and waits for its end."""
@@ -63,13 +71,23 @@ class StrandlineSparkOperator(SparkSubmitOperator):
         _require_java()
         if master.startswith("spark://"):
             _require_answer(master, self._conn_id)
+        # Set late: only the worker that runs the task knows its connection, Python and jars.
+        conf, own = self.conf or {}, {}
         if master.startswith("local"):
-            # Set late, because only the worker that runs the task knows its connection and Python.
             own = _own_spark()
             java = jvm.settings(os.environ) if own else {}
-            self.conf = {**spark.LOOPBACK, **java, **(self.conf or {})}
+            conf = {**spark.LOOPBACK, **java, **conf}
             self.env_vars = {**own, **(self.env_vars or {})}
-        with tempfile.TemporaryDirectory(prefix="strandline-") as folder:
+        found = () if _is_away(connection) else jars.at_hand(os.environ, conf.get(_IVY))
+        if found:
+            self.packages = self._source_packages
+            conf = {**conf, **jars.settings(found, os.environ, conf, local=bool(own))}
+        place = archive.place(os.environ, found if own else ())
+        with (
+            archive.kept(place) as mapped,
+            tempfile.TemporaryDirectory(prefix="strandline-") as folder,
+        ):
+            self.conf = {**mapped, **conf}
             self.py_files = str(pack(Path(folder) / "strandline.zip"))
             try:
                 super().execute(context)
@@ -126,7 +144,7 @@ def _installed() -> Path:
 
 def _packages(source: Source) -> str:
     """Delta, and what the source's conf asks for: spark-submit would forget that one."""
-    theirs = source.spark_conf.get("spark.jars.packages")
+    theirs = source.spark_conf.get(_PACKAGES)
     return ",".join(filter(None, (spark.DELTA_PACKAGE, theirs)))
 
 
@@ -141,6 +159,11 @@ def _master(connection: Connection) -> str:
     if connection.conn_type != "spark" or (port and "://" not in host):
         host = f"{connection.conn_type}://{host}"
     return f"{host}:{port}" if port else host
+
+
+def _is_away(connection: Connection) -> bool:
+    """Whether the cluster runs the driver as well."""
+    return bool(connection.extra_dejson.get("deploy-mode") == "cluster")
 
 
 def _require_answer(master: str, conn_id: str) -> None:
@@ -179,10 +202,9 @@ def _why(error: AirflowException, connection: Connection) -> str:
             "there is no spark-submit: install pyspark on this worker, or set "
             f"{SUBMIT_VARIABLE} to the path of one"
         )
-    away = connection.extra_dejson.get("deploy-mode") == "cluster"
     where = (
         "is in the cluster (deploy mode cluster), what spark-submit said stands above"
-        if away
+        if _is_away(connection)
         else "stands above, in this task's log"
     )
     return f"spark-submit ended with exit code {code[1]}: the driver's log {where}"

@@ -1,18 +1,29 @@
 """A local Spark for the command line, tests and benchmarks; clusters configure theirs by submit."""
 
 import os
+from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-from strandline.runs import jvm, spark
+from strandline.runs import archive, jars, jvm, spark
 
-LOCAL = {"spark.jars.packages": spark.DELTA_PACKAGE, **spark.SETTINGS, **spark.LOOPBACK}
+LOCAL = {**spark.SETTINGS, **spark.LOOPBACK}
 
 
 def local(name: str = "strandline", **settings: str) -> SparkSession:
     """A session on this machine's processors; `settings` override by name with dots as `__`."""
     builder = SparkSession.builder.master("local[*]").appName(name)
     overrides = {key.replace("__", "."): value for key, value in settings.items()}
-    for key, value in {**LOCAL, **jvm.settings(os.environ), **overrides}.items():
+    own = {**LOCAL, **_delta(os.environ), **jvm.settings(os.environ)}
+    for key, value in {**own, **overrides}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _delta(environment: Mapping[str, str]) -> dict[str, str]:
+    """Delta's jars, and the archive of their classes where a run of Airflow has left one."""
+    found = jars.at_hand(environment)
+    if not found:
+        return {"spark.jars.packages": spark.DELTA_PACKAGE}
+    mapped = archive.reading(archive.place(environment, found))
+    return {**jars.settings(found, environment, {}, local=True), **mapped}

@@ -16,7 +16,7 @@ from strandline_airflow import operators
 from strandline_airflow.operators import StrandlineSparkOperator, pack
 
 from strandline.errors import Terminal, Transient
-from strandline.runs import jvm, spark
+from strandline.runs import jars, jvm, spark
 
 WRAPPER = Path(operators.__file__).with_name("bin") / "spark-submit"
 
@@ -111,10 +111,105 @@ def test_spark_submit_is_told_master_code_and_manifest_and_where_to_listen(opera
     told = submit(operator, tmp_path, 'printf "%s\\n" "$@"; exit 0').splitlines()
     options = dict(pairwise(told))
     assert options["--master"] == "local[*]"
-    assert options["--packages"] == spark.DELTA_PACKAGE
     assert options["--manifest"] == "/lake/manifest.json"
     assert options["--py-files"].endswith(".zip")
     assert {"spark.driver.bindAddress=127.0.0.1", "spark.driver.host=127.0.0.1"} <= set(told)
+
+
+@pytest.fixture
+def delta(monkeypatch, tmp_path):
+    """A folder with all of Delta's jars, which the worker is told of."""
+    folder = tmp_path / "delta"
+    folder.mkdir()
+    for name in jars.NAMES:
+        with zipfile.ZipFile(folder / name, "w") as made:
+            made.writestr("META-INF/MANIFEST.MF", "")
+    monkeypatch.setenv("STRANDLINE_SPARK_JARS", str(folder))
+    return folder
+
+
+@pytest.mark.usefixtures("airflow_database")
+def test_a_local_spark_resolves_no_package_and_has_the_jars_on_its_class_path(
+    operator, monkeypatch, tmp_path, delta
+):
+    _without_settings(monkeypatch)
+    monkeypatch.setattr(operators, "_own_spark", lambda: {"PYSPARK_PYTHON": sys.executable})
+    told = submit(operator, tmp_path, 'printf "%s\n" "$@"; exit 0').splitlines()
+    path = ":".join(str(delta / name) for name in jars.NAMES)
+    assert f"spark.driver.extraClassPath={path}" in told
+    assert "--packages" not in told
+
+
+@pytest.mark.usefixtures("airflow_database")
+def test_a_spark_elsewhere_is_sent_the_jars_and_resolves_those_of_the_source_only(
+    source_path, monkeypatch, tmp_path, listening, delta
+):
+    from strandline.sources import source as source_file  # noqa: PLC0415
+
+    text = source_path.read_text()
+    source_path.write_text(f'{text}[spark.conf]\n"spark.jars.packages" = "a:b:1"\n')
+    source = source_file.load(source_path)
+    operator = StrandlineSparkOperator(task_id="c", source=source, app="compact.py")
+    connect(monkeypatch, host=f"spark://127.0.0.1:{listening}")
+    told = submit(operator, tmp_path, 'printf "%s\n" "$@"; exit 0').splitlines()
+    assert f"spark.jars={','.join(str(delta / name) for name in jars.NAMES)}" in told
+    assert dict(pairwise(told))["--packages"] == "a:b:1"
+
+
+@pytest.mark.usefixtures("airflow_database", "delta")
+def test_a_cluster_that_runs_the_driver_resolves_delta_itself(operator, monkeypatch, tmp_path):
+    connect(monkeypatch, host="yarn", extra={"deploy-mode": "cluster"})
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    told = submit(operator, tmp_path, 'printf "%s\n" "$@"; exit 0').splitlines()
+    assert dict(pairwise(told))["--packages"] == spark.DELTA_PACKAGE
+
+
+@pytest.mark.usefixtures("airflow_database")
+def test_spark_resolves_delta_at_each_start_where_that_is_asked_for(
+    operator, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("STRANDLINE_SPARK_JARS", "packages")
+    told = submit(operator, tmp_path, 'printf "%s\n" "$@"; exit 0').splitlines()
+    assert dict(pairwise(told))["--packages"] == spark.DELTA_PACKAGE
+
+
+def test_a_jar_that_is_missing_stops_the_task_before_anything_is_submitted(
+    operator, delta, monkeypatch
+):
+    _without_settings(monkeypatch)
+    (delta / jars.NAMES[0]).unlink()
+    with pytest.raises(Terminal, match=rf"is {delta}, but {jars.NAMES[0]} is not there"):
+        operator.execute({})
+
+
+@pytest.mark.usefixtures("airflow_database", "delta")
+def test_the_second_local_run_of_a_worker_leaves_an_archive_that_the_third_maps(
+    source, monkeypatch, tmp_path
+):
+    _without_settings(monkeypatch)
+    archives = tmp_path / "archives"
+    monkeypatch.setenv("STRANDLINE_SPARK_ARCHIVE", str(archives))
+    monkeypatch.setattr(operators, "_own_spark", lambda: {"PYSPARK_PYTHON": sys.executable})
+
+    def run():
+        operator = StrandlineSparkOperator(task_id="compact", source=source, app="compact.py")
+        return submit(operator, tmp_path, 'printf "%s\n" "$@"\n' + AS_JAVA)
+
+    first, second, third = run(), run(), run()
+    assert "spark-classes-" not in first
+    assert "-XX:ArchiveClassesAtExit=" in second
+    (archive,) = archives.glob("*.jsa")
+    assert f"-XX:SharedArchiveFile={archive} " in third
+
+
+# Writes the archive that an option asks for.
+AS_JAVA = """
+for word in "$@"; do
+    case $word in
+        *ArchiveClassesAtExit=*) file=${word##*AtExit=}; : >"${file%% *}" ;;
+    esac
+done
+"""
 
 
 @pytest.mark.usefixtures("airflow_database")
@@ -138,7 +233,7 @@ def test_java_options_that_somebody_has_for_spark_stay(operator, monkeypatch, tm
 
 
 def _without_settings(monkeypatch):
-    for variable in ("SPARK_CONF_DIR", "SPARK_SUBMIT_OPTS"):
+    for variable in ("SPARK_CONF_DIR", "SPARK_SUBMIT_OPTS", "SPARK_HOME", "HADOOP_CONF_DIR"):
         monkeypatch.delenv(variable, raising=False)
 
 
