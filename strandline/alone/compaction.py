@@ -7,6 +7,8 @@ import logging
 import time
 from dataclasses import replace
 
+import pyarrow as pa
+
 from strandline.alone.control import Control, announced
 from strandline.alone.fencing import OvertakenError
 from strandline.alone.table import TableRun
@@ -41,7 +43,7 @@ def _attempted(manifest: Manifest, cut: TableCut, control: Control) -> TableRece
     began = time.monotonic()
     try:
         receipt = _again_if_overtaken(TableRun(manifest, cut, control))
-    except StrandlineError as error:
+    except (StrandlineError, pa.ArrowException) as error:
         log.exception("%s: failed", cut.table)
         receipt = TableReceipt(
             table=cut.table,

@@ -1,7 +1,7 @@
 """What a source's control topics announce, kept: DDL events, and notices about snapshots."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -45,6 +45,7 @@ class Control:
     def after(self, run: int) -> Announced:
         """What had been announced when that run was over."""
         rules = next((cut.rules for cut in self.manifest.tables), TableRules())
+        rules = replace(rules, flattened=False)  # nobody flattens what is no row
         known = Announcements(CONNECTORS[self.manifest.connector], lambda _: rules)
         known.add(record for number, record in self.kept if number <= run)
         return Announced(known.history, tuple(known.snapshots))

@@ -26,10 +26,12 @@ def replacement(stored: DeltaTable | None, standing: Standing, found: Run) -> Re
     heads = _heads(versions)
     places = {_place(version): version for version in versions}
     anew = stored is None or (found.whole and not history.has(stored, columns))
+    # As the table gives them back: a float of 32 bits is not the one that it was made of.
+    made = history.arrow(list(places.values()), heads, history.schema(columns)).to_pylist()
     same = {
         at
-        for at, version in places.items()
-        if at in standing and _is_same(standing[at], history.cells(version, heads))
+        for at, row in zip(places, made, strict=True)
+        if at in standing and _is_same(standing[at], row)
     }
     if anew:
         come = [
@@ -42,10 +44,14 @@ def replacement(stored: DeltaTable | None, standing: Standing, found: Run) -> Re
     return Replacement(columns, come, gone, heads, whole=False)
 
 
-def _is_same(row: Mapping[str, Any], version: Mapping[str, Any]) -> bool:
-    """Whether a row is that version; when it was recorded is no part of it."""
-    names = {*row, *version} - _PASSING
-    return all(row.get(name) == version.get(name) for name in names)
+def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two rows are one version; when it was recorded is no part of it."""
+    names = {*one, *other} - _PASSING
+    return all(_is_equal(one.get(name), other.get(name)) for name in names)
+
+
+def _is_equal(one: object, other: object) -> bool:
+    return one == other or (one != one and other != other)  # noqa: PLR0124 - what is no number
 
 
 def totals(before: Counts | None, standing: Standing, found: Run) -> Mapping[str, int]:

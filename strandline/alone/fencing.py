@@ -1,7 +1,8 @@
 """Commits of runs: each carries the run's number as a transaction, and what the run noted.
 
-A commit whose number the table has seen already is refused, so a retry, a zombie or a second
-process changes nothing.
+Nothing is written to a table that has the run's number, or a later one, and delta-rs refuses a
+commit whose transaction somebody else has committed since the table was looked at. Together that
+lets a retry, a zombie or a second process change nothing.
 """
 
 import json
@@ -56,6 +57,8 @@ class Kept:
         `table` is as it was looked at, None where there was none; `OvertakenError` where it is
         another one now.
         """
+        if applied(table, self.application) >= run:
+            raise OvertakenError(f"{self.uri}: run {run} or a later one has committed to it")
         mode: Literal["error", "overwrite", "append"] = "overwrite" if whole else "append"
         with overtaken(self.uri):
             write_deltalake(

@@ -15,7 +15,7 @@ from deltalake import DeltaTable, Schema
 
 from strandline.alone import fencing
 from strandline.alone.fencing import Kept
-from strandline.alone.tables import rows
+from strandline.alone.tables import MOST_NAMES, rows
 from strandline.cells import naming
 from strandline.cells.types import ColumnType
 from strandline.changes.columns import IS_HEAD, KEY, SCOPE, SEQ_FROM, SEQ_SEEN
@@ -40,9 +40,6 @@ _DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
 # The place of a version that goes, beside those that come.
 _GONE_KEY, _GONE_SEQ = "_gone_key", "_gone_seq"
 _GONE = pa.schema([(_GONE_KEY, pa.string()), (_GONE_SEQ, pa.string())])
-
-# More names than these are no condition for a reader any more: it reads all there is.
-_NAMES = 2_000
 
 Place = tuple[str, str]  # the key of a version and the position at which it begins
 
@@ -88,7 +85,7 @@ def commit(uri: str, stored: DeltaTable | None, of: Replacement, run: int, text:
 
     `stored` is the table as the run has found it; `OvertakenError` where it is another one now.
     """
-    arrived = _arrow(of, schema(of.columns))
+    arrived = arrow(of.come, of.heads, schema(of.columns))
     if stored is not None and of.gone and not of.whole:
         _merge(stored, arrived, of.gone, run, text)
         return stored.version()
@@ -133,16 +130,16 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _arrow(of: Replacement, made: pa.Schema) -> pa.Table:
-    found = [cells(version, of.heads) for version in of.come]
+def arrow(versions: Sequence[Version], heads: AbstractSet[Place], made: pa.Schema) -> pa.Table:
+    """Versions as rows of a history; `heads` are the places of the last ones of their keys."""
+    found = [_cells(version, heads) for version in versions]
     columns = [[each[name] for each in found] for name in made.names]
     return pa.table(
         [pa.array(own, field.type) for own, field in zip(columns, made, strict=True)], schema=made
     )
 
 
-def cells(version: Version, heads: AbstractSet[Place]) -> dict[str, object]:
-    """A version as its row has it; `heads` are the places of the last versions of their keys."""
+def _cells(version: Version, heads: AbstractSet[Place]) -> dict[str, object]:
     is_head = (version.key, version.seq_from) in heads
     internal = {KEY: version.key, SCOPE: None, IS_HEAD: is_head, SEQ_SEEN: None}
     return {**version.cells(), **internal}
@@ -154,7 +151,7 @@ def standing(
     """The rows of these keys, of all where None are named, by their places."""
     if table is None:
         return {}
-    if keys is not None and len(keys) <= _NAMES:
+    if keys is not None and len(keys) <= MOST_NAMES:
         named = sorted(keys) or [""]  # a list that is empty is no SQL, and no key is empty
         found = rows(table, "SELECT * FROM stored WHERE _key IN :keys", keys=named)
     else:

@@ -14,6 +14,7 @@ from strandline.runs.manifest import OffsetRange
 
 # `timestamp` is Kafka's, null where the record has none, or one that no calendar has.
 # `timestamp_type` says who set it: 0 nobody, 1 the producer, 2 the broker.
+HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 LANDING = pa.schema(
     [
         pa.field("topic", pa.string(), nullable=False),
@@ -25,13 +26,11 @@ LANDING = pa.schema(
         pa.field("leader_epoch", pa.int32()),
         pa.field("key", pa.binary()),
         pa.field("value", pa.binary()),
-        pa.field(
-            "headers",
-            pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])),
-        ),
+        pa.field("headers", HEADERS),
         pa.field("landed_date", pa.date32(), nullable=False),
     ]
 )
+_AT_ONCE = 200  # ranges: of thousands in one condition the query engine's stack is not deep enough
 _LANDED = """
     SELECT topic, topic_id, partition, "offset", timestamp, key, value, headers
     FROM stored WHERE topic = :topic AND topic_id = :topic_id AND (WITHIN)
@@ -49,9 +48,15 @@ def landed(uri: str, version: int, ranges: Iterable[OffsetRange]) -> list[Record
         raise Terminal(f"{uri}: there is no landing table, of which the manifest pins {version}")
     found: list[Record] = []
     for (topic, topic_id), own in groupby(wanted, _incarnation):
-        sql = _LANDED.replace("WITHIN", _within(own))
-        found += map(_record, rows(table, sql, topic=topic, topic_id=topic_id))
+        pieces = sorted(own, key=_begin)
+        for first in range(0, len(pieces), _AT_ONCE):
+            sql = _LANDED.replace("WITHIN", _within(pieces[first : first + _AT_ONCE]))
+            found += map(_record, rows(table, sql, topic=topic, topic_id=topic_id))
     return found
+
+
+def _begin(of: OffsetRange) -> tuple[int, int]:
+    return of.partition, of.start
 
 
 def _incarnation(of: OffsetRange) -> tuple[str, str]:

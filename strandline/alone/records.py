@@ -1,7 +1,7 @@
 """The landed records of a table on record, each under the keys that it names.
 
 A run goes on from these: it asks for the records of the keys that it touches. `entry_key` is NULL
-of a record without a row; see `strandline.law.continuation.Entry` for the rest.
+of a record that names none; see `strandline.law.continuation.Entry` for the rest.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from strandline.alone import fencing
 from strandline.alone.fencing import Kept
-from strandline.alone.tables import opened, rows
+from strandline.alone.landing import HEADERS
+from strandline.alone.tables import MOST_NAMES, opened, rows
 from strandline.changes.record import Coordinates, Record
 from strandline.law.continuation import Announced, Entered, Entry
 from strandline.law.facts import Facts
@@ -29,7 +30,7 @@ _SCHEMA = pa.schema(
         ("timestamp", pa.int64()),
         ("key", pa.binary()),
         ("value", pa.binary()),
-        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+        ("headers", HEADERS),
         ("run", pa.int32()),
     ]
 )
@@ -40,8 +41,6 @@ _NAMED = """
     SELECT * FROM stored
     WHERE run <= :run AND (entry_key IN :keys OR entry_other IN :keys OR entry_link IN :links)
 """
-# More names than these are no condition for a reader any more: it reads all there is.
-_NAMES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ class OnRecord:
 
     def of(self, keys: AbstractSet[str], links: AbstractSet[str]) -> Iterator[Entered]:
         """The records of which the entry names one of these, in any place."""
-        if len(keys) + len(links) > _NAMES:
+        if len(keys) + len(links) > MOST_NAMES:
             for row in self._rows(_EVERY):
                 if {row["entry_key"], row["entry_other"]} & keys or row["entry_link"] in links:
                     yield self._entered(row)

@@ -46,10 +46,8 @@ class TableRun:
         stored = opened(uri)
         applied = fencing.applied(stored)
         before = None if stored is None else noted.last(stored)
-        if stored is not None and before is not None and applied >= run:
-            mine = next((text for number, text in fencing.notes(stored) if number == run), None)
-            receipt = before.receipt if mine is None else Noted.from_text(mine).receipt
-            return replace(receipt, history_version=stored.version())
+        if stored is not None and applied >= run:
+            return replace(noted.of_run(stored, run).receipt, history_version=stored.version())
         arrived = landed(self._lake.landing, self.manifest.landing_version, self.cut.ranges)
         known = OnRecord(
             self._lake.records(self.cut.table),

@@ -1,7 +1,7 @@
 """Delta tables read without Spark, and what goes wrong with them in words.
 
 Queries go through delta-rs's engine: it reads deletion vectors, and no column that is not asked
-for. A query is a constant text; what people say gets into it as a bound value.
+for. What people say gets into the text of a query as a literal, whatever it holds.
 """
 
 import json
@@ -23,6 +23,9 @@ from strandline.errors import Terminal, Transient
 STORAGE_VARIABLE = "STRANDLINE_STORAGE_OPTIONS"
 
 Value = str | int | Sequence[str | int]
+
+# More names than these are no condition for a reader any more: it reads all there is.
+MOST_NAMES = 2_000
 
 _NAME = re.compile(r":([a-z_]+)")
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
 from strandline.changes.change import Op, Quarantined
+from strandline.changes.position import FIRST_EPOCH, major_of
 from strandline.changes.record import Coordinates, Record
 from strandline.errors import Terminal
 from strandline.formats.notification import Snapshot
@@ -67,6 +68,7 @@ class OnRecord(Protocol):
 
 
 Made = Callable[[SchemaHistory], Table]
+_BEHIND_ALL = "~"  # of positions, which are hexadecimal digits
 _HALVES = frozenset({Op.CREATE, Op.DELETE})
 
 
@@ -103,7 +105,7 @@ def run(made: Made, known: OnRecord, arrived: Sequence[Record], now: Announced) 
         touched = _without(_touched(made, known, known.facts, arrived, now), own)
         _take_up(table, touched, now)
         was, found = _onto(table, arrived, now)
-        if not _may_touch_any(was, table):
+        if not _may_touch_any(was, table, own):
             return found
     table = made(known.announced.history)
     every = _without(known.every(), own)
@@ -136,9 +138,9 @@ def _touched(
         if not more_keys and not more_links:
             return found.values()
         keys, links = keys | more_keys, links | more_links
-        more = {each[0].at: each for each in known.of(more_keys, more_links)}
-        entries = [entry for _, entry in more.values()]
-        found |= more
+        more = list(known.of(more_keys, more_links))  # a record may be there under two names
+        entries = [entry for _, entry in more]
+        found |= {record.at: (record, entry) for record, entry in more}
 
 
 def _take_up(table: Table, entered: Iterable[Entered], announced: Announced) -> None:
@@ -174,16 +176,34 @@ def _history(table: Table) -> tuple[TableHistory, frozenset[str]]:
     return found, frozenset({*table.groups, *table.plain.standing})
 
 
-def _may_touch_any(was: group.Table | None, table: Table) -> bool:
+def _may_touch_any(
+    was: group.Table | None, table: Table, arrived: AbstractSet[Coordinates]
+) -> bool:
     """Whether a run has learned what may change groups of the table that it has not looked at."""
     now = table.context
     if was is None or now is None or _shared_view(was) != _shared_view(now):
         return True
     if len(now.facts.latest) > 1:
         return True  # the rows of a form of key that the table has no more may stand anywhere
-    connector = now.connector
+    if now.connector is None or not now.connector.shares:
+        return False
     changes = (row.change for row in table.records.rows.values())
-    return connector is not None and connector.shares and bool(repetition.suspects(changes))
+    # Whether what came twice happened twice is told by what else is at its position.
+    return bool(repetition.suspects(changes)) or _lowest(table, arrived) <= was.facts.repeated
+
+
+def _lowest(table: Table, arrived: AbstractSet[Coordinates]) -> str:
+    """The first position of the changes that arrived; behind all positions where there is none."""
+    plain = table.plain
+    places = [
+        FIRST_EPOCH + plain.rows.major[n]
+        for n, number in enumerate(plain.rows.record)
+        if plain.landed.record(number).at in arrived
+    ]
+    for at, row in table.records.rows.items():
+        if at in arrived and row.change.seq:
+            places.append(major_of(row.change.seq))
+    return min(places, default=_BEHIND_ALL)
 
 
 def _shared_view(of: group.Table) -> tuple[object, ...]:

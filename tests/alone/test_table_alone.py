@@ -1,17 +1,21 @@
 """What a history in a real table does when rules, columns or releases change, and what stops it."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from events import COLUMNS, Stream
+from events import COLUMNS, EPOCH_MS, Stream
 
 from strandline.alone import fencing
 from strandline.alone.capture import CaptureLake
+from strandline.alone.control import Control
 from strandline.alone.tables import opened, rows
 from strandline.changes.rules import TableRules
 from strandline.engine import recorded_at
 from strandline.law import in_runs, total
 from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import TableCut
 
 TOPIC = Stream().topic
 
@@ -119,3 +123,61 @@ def test_a_history_that_spark_has_made_is_not_gone_on_with(capture):
     s.change("c", 2, 2, name="b")
     assert "through Spark" in run(capture, 3, s.records[1:]).error
     assert versions(capture, "name") == [("a",)]
+
+
+@pytest.mark.parametrize("value", [0.1, "NaN"])
+def test_a_duplicate_writes_nothing_whatever_its_floats_are(capture, value):
+    s = Stream(columns=[*COLUMNS, {"type": "float", "optional": True, "field": "weight"}])
+    s.change("c", 1, 1, name="a", more={"weight": value})
+    s.change("u", 1, 2, name="b", more={"weight": value})
+    run(capture, 1, s.records)
+    s.again(s.records[-1])
+    receipt = run(capture, 2, s.records[2:])
+    assert (receipt.counts.duplicates, receipt.counts.rows_written, receipt.changed) == (
+        1,
+        0,
+        False,
+    )
+    assert [at.hour for (at,) in versions(capture, "_recorded_at")] == [1, 1]
+
+
+def test_a_run_that_is_repeated_after_the_log_has_lost_it_changes_nothing(capture):
+    s = Stream()
+    s.change("c", 1, 1, name="a")
+    capture.land(s.records)
+    first = capture.manifest(1, s.records)
+    capture.compact(first)
+    s.change("u", 1, 2, name="b")
+    run(capture, 2, s.records[1:])
+    path = capture.lake.history(TOPIC)
+    opened(path).create_checkpoint()
+    (Path(path) / "_delta_log" / f"{0:020d}.json").unlink()
+    (receipt,) = capture.compact(first).tables
+    assert "no longer in the log" in receipt.error
+    assert fencing.applied(opened(path)) == 2
+    assert versions(capture, "name") == [("a",), ("b",)]
+
+
+def test_a_topic_with_a_hole_behind_each_of_its_records_is_read_whole(capture):
+    s = Stream()
+    for key in range(3_000):
+        s.change("c", key, key + 1, name="n")
+        s.skip(1)
+    assert run(capture, 1, s.records).counts.changes == 3_000
+
+
+def test_a_table_whose_rows_are_flattened_hears_of_complete_snapshots(capture):
+    words = [("STARTED", {}), ("COMPLETED", {})]
+    notices = Stream(topic="notes")
+    for n, (word, said) in enumerate(words):
+        notice = {
+            "id": "1", "aggregate_type": "Initial Snapshot", "type": word,
+            "additional_data": {"connector_name": "x", **said}, "timestamp": EPOCH_MS + n,
+        }  # fmt: skip
+        notices.add(None, json.dumps(notice).encode())
+    capture.rules = lambda _: TableRules(flattened=True)
+    manifest = capture.manifest(1, Stream().records)
+    cut = TableCut(TOPIC, TOPIC, (), TableRules(flattened=True))
+    kept = tuple((1, record) for record in notices.records)
+    control = Control(replace(manifest, tables=(cut,)), kept, len(kept))
+    assert len(control.after(1).snapshots) == 1

@@ -1,10 +1,11 @@
 """Every case, of which each run goes on from what is on record and from no more."""
 
+import json
 from pathlib import Path
 
 import pytest
 from cases.language import cases
-from events import COLUMNS, Stream
+from events import COLUMNS, EPOCH_MS, Stream, told
 from workloads.record import counted, recorded
 
 from strandline.connectors import CONNECTORS
@@ -52,3 +53,27 @@ def test_a_tombstone_whose_key_is_read_otherwise_later_is_found_under_that_key_t
     (table,) = recorded([[tombstone], [created]]).values()
     keys = {entry.key for _, entry in table.entries.values()}
     assert keys == {'{"id":"2020-01-01"}'}
+
+
+def mysql(s, op, key, row, before=None, after=None, partition=0):
+    """A change of a transaction that MySQL compressed: all of its rows stand at one position."""
+    source = {
+        "connector": "mysql", "name": "x", "snapshot": "false", "db": "shop", "table": "item",
+        "file": "bin.000001", "pos": 20, "row": row, "ts_ms": EPOCH_MS,
+    }  # fmt: skip
+    value = {"before": before, "after": after, "op": op, "source": source, "ts_ms": EPOCH_MS}
+    s.add(json.dumps({"id": key}).encode(), json.dumps(value).encode(), partition)
+
+
+def test_a_position_that_turns_out_to_be_shared_makes_repetitions_of_other_keys_genuine():
+    one, two = {"id": 1, "name": "a"}, {"id": 2, "name": "b"}
+    s = Stream()
+    mysql(s, "c", 1, 0, None, one)
+    mysql(s, "d", 1, 1, one, None)
+    mysql(s, "c", 1, 0, None, one)
+    mysql(s, "c", 2, 0, None, two, partition=1)
+    runs = [s.records[:3], s.records[3:]]
+    (found,) = recorded(runs).values()
+    (law,) = in_runs(runs).tables
+    assert told(found.versions) == told(law.versions) == ["1: a|delete", "1: a", "2: b"]
+    assert found.counted == counted(law.counts)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from cases.language import cases
+from events import Stream
 from workloads import Choices, captured
 from workloads.damage import damaged
 
@@ -122,3 +123,13 @@ def test_a_case_is_read_alike(case):
         decoder = Decoder(CONNECTORS[case.connector], spec.rules(records[0].at.topic))
         found, _ = disagreements(decoder, records)
         assert found == []
+
+
+def test_of_two_headers_of_a_move_the_last_one_counts_for_both_decoders():
+    s = Stream()
+    headers = [("__debezium.newkey", b'{"id":7}'), ("__debezium.newkey", None)]
+    change = s.change("d", 1, 1)
+    s.add(change.key, change.value, headers=headers)
+    found, count = disagreements(Decoder(), s.records)
+    assert found == []
+    assert count == len(s.records)

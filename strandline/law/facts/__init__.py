@@ -48,7 +48,7 @@ class Facts:
     `halves` are deletes and creates by the place that the two halves of a move share; `first` is
     the fence before the first read of each complete snapshot and table; `shared` are the positions
     that several changes have, `rewound` the deliveries that came again behind a rewind of their
-    partition.
+    partition; `repeated` is the last position at which something came twice.
     """
 
     declared: Types = field(default_factory=dict)
@@ -65,6 +65,7 @@ class Facts:
     first: Mapping[tuple[Snapshot, str], Fence] = field(default_factory=dict)
     shared: frozenset[str] = frozenset()
     rewound: frozenset[Coordinates] = frozenset()
+    repeated: str = ""
 
     def __add__(self, other: "Facts") -> "Facts":
         """What is known from both."""
@@ -140,4 +141,5 @@ _MERGED: Mapping[str, Callable[[Any, Any], Any]] = {
     "first": lambda one, other: _joined(one, other, _earlier),
     "shared": _united,
     "rewound": _united,
+    "repeated": max,
 }

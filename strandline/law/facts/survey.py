@@ -49,5 +49,6 @@ def survey(facts: Facts, rows: Sequence[Decoded], snapshots: Sequence[Snapshot])
         facts += Facts(halves=moves.halves(changes))
     if connector is not None and connector.shares:
         shared, rewound = repetition.survey(changes)
-        facts += Facts(shared=shared, rewound=rewound)
+        repeated = max(repetition.suspects(changes), default="")
+        facts += Facts(shared=shared, rewound=rewound, repeated=repeated)
     return facts

@@ -182,12 +182,13 @@ class Reader:
         """The other keys of those that are halves of moves."""
         if not any(name in _MOVES for headers in set(batch.headers) for name, _ in headers):
             return {}
-        of = {
+        said = {  # the last header of that name, which may say nothing
             n: data
             for n, headers in enumerate(batch.headers)
             for name, data in headers
-            if name == _OTHER.get(ops[n]) and data is not None
+            if name == _OTHER.get(ops[n])
         }
+        of = {n: data for n, data in said.items() if data is not None}
         others, refused = tried(
             lambda n: self._other(of[n], batch.key[n], names[n], layout.types), of
         )
