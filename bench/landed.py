@@ -13,27 +13,8 @@ from numpy.typing import NDArray
 
 from bench import envelope
 from bench.stream import DELETE, NOBODY, Shape, Stream
+from strandline.alone.landing import LANDING
 
-# The schema that `strandline_airflow.landing` writes; a test holds the two together. It stands here
-# again because that module brings Airflow along, which takes longer to import than a case to make.
-LANDING = pa.schema(
-    [
-        pa.field("topic", pa.string(), nullable=False),
-        pa.field("topic_id", pa.string(), nullable=False),
-        pa.field("partition", pa.int32(), nullable=False),
-        pa.field("offset", pa.int64(), nullable=False),
-        pa.field("timestamp", pa.timestamp("us", "UTC")),
-        pa.field("timestamp_type", pa.int32()),
-        pa.field("leader_epoch", pa.int32()),
-        pa.field("key", pa.binary()),
-        pa.field("value", pa.binary()),
-        pa.field(
-            "headers",
-            pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])),
-        ),
-        pa.field("landed_date", pa.date32(), nullable=False),
-    ]
-)
 STATISTICS = {"delta.dataSkippingStatsColumns": "topic,topic_id,partition,offset,timestamp"}
 
 ROW_GROUP = 10_000

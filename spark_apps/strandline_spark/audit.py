@@ -1,4 +1,4 @@
-"""The audit before the commit: laws 5 and 6 of README.md on the keys that a run touches."""
+"""The audit before the commit: law 5 of README.md on the keys that a run touches."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,6 @@ from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F
 
 from strandline.errors import AuditError
-from strandline.runs.receipt import Counts
 from strandline_spark.changes import quoted
 from strandline_spark.checkpoint import kept
 from strandline_spark.windows import of_key, packed
@@ -66,14 +65,3 @@ def audited(versions: DataFrame, topic: str) -> tuple[DataFrame, Written]:
             "and report it"
         )
     return rows, Written(found["rows"], found["live"], found["heads"])
-
-
-def conserved(counts: Counts, topic: str) -> None:
-    """`AuditError` where landed records vanished or multiplied (law 6)."""
-    if not counts.conserved:
-        raise AuditError(
-            f"{topic}: {counts.landed} records were landed, but {counts.changes} changes, "
-            f"{counts.duplicates} duplicates, {counts.control} control records and "
-            f"{counts.quarantined} quarantined were counted; nothing was committed. "
-            "This is a fault of Strandline: keep the lake and report it"
-        )

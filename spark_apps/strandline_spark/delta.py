@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 
 from strandline.cells import naming
 from strandline.errors import Terminal
+from strandline.runs import note
 from strandline_spark import gateway, settings
 from strandline_spark.files import read_text
 
@@ -202,20 +203,7 @@ def texts(spark: SparkSession, path: str) -> Iterator[tuple[int, str]]:
             commit = read_text(spark, f"{path}/_delta_log/{number:020d}.json")
         except FileNotFoundError:
             return
-        for action in map(json.loads, commit.splitlines()):
-            left = _left(action.get("commitInfo", {}).get("userMetadata"))
-            if left is not None:
-                yield left
-
-
-def _left(noted: str | None) -> tuple[int, str] | None:
-    """(run, text) of a run's commit; None for anybody else's, whose metadata may be any text."""
-    try:
-        told = json.loads(noted or "null")
-    except ValueError:
-        return None
-    ours = isinstance(told, dict) and told.keys() == {"run", "text"}
-    return (told["run"], told["text"]) if ours else None
+        yield from note.of_commit(commit)
 
 
 def metadata(spark: SparkSession, path: str, run: int) -> str:
@@ -241,9 +229,8 @@ def fenced(
 
 def noting(spark: SparkSession, run: int, text: str) -> AbstractContextManager[None]:
     """The commit inside carries `text`, and is made even where it brings nothing else."""
-    told = json.dumps({"run": run, "text": text})
     own = {
-        f"{_CONF}.commitInfo.userMetadata": told,
+        f"{_CONF}.commitInfo.{note.METADATA}": note.written(run, text),
         f"{_CONF}.skipRecordingEmptyCommits": "false",
     }
     return settings.during(spark, own)

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from strandline.changes.lineage import held
 from strandline.changes.rekeyed import Identity
+from strandline.runs import conservation
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline_spark import (
     abandoned,
@@ -122,7 +123,7 @@ class TableRun(Part):
     ) -> TableReceipt:
         """Commits the versions, or the run's mark alone where they are what stands already."""
         receipt = replace(note.receipt, orphaned_moves=note.orphans)
-        audit.conserved(receipt.counts, self.cut.topic)
+        conservation.check(receipt.counts, self.cut.topic)
         versions, new = audit.audited(derived.versions, self.cut.topic)
         gone, count = (Counts(), derived.keys) if keys is None else (keys.gone, keys.count)
         repeated = not receipt.counts.changes and new.rows == gone.history_rows

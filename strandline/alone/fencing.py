@@ -5,7 +5,6 @@ commit whose transaction somebody else has committed since the table was looked 
 lets a retry, a zombie or a second process change nothing.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,9 +16,9 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 
 from strandline.alone.tables import explained, log_file, opened, storage_options
 from strandline.errors import Transient
+from strandline.runs import note
 
 APPLICATION = "strandline"
-_METADATA = "userMetadata"
 _THERE = "already exists"  # what delta-rs says of a table that somebody has made meanwhile
 
 
@@ -100,7 +99,7 @@ def commit(
 
     `anew`: it makes the table. Tried again after a lost race, that would be a second version.
     """
-    noted = None if text is None else {_METADATA: json.dumps({"run": run, "text": text})}
+    noted = None if text is None else {note.METADATA: note.written(run, text)}
     transactions = [Transaction(application, run)]
     if anew:
         return CommitProperties(
@@ -115,17 +114,4 @@ def notes(table: DeltaTable) -> Iterator[tuple[int, str]]:
         text = log_file(table.table_uri, number)
         if text is None:
             return
-        for action in map(json.loads, text.splitlines()):
-            left = _left(action.get("commitInfo", {}).get(_METADATA))
-            if left is not None:
-                yield left
-
-
-def _left(noted: str | None) -> tuple[int, str] | None:
-    """(run, text) of a run's commit; None for anybody else's, whose metadata may be any text."""
-    try:
-        told = json.loads(noted or "null")
-    except ValueError:
-        return None
-    ours = isinstance(told, dict) and told.keys() == {"run", "text"}
-    return (told["run"], told["text"]) if ours else None
+        yield from note.of_commit(text)

@@ -15,7 +15,6 @@ from strandline.alone.records import OnRecord
 from strandline.alone.tables import opened
 from strandline.changes.record import Record
 from strandline.connectors import CONNECTORS
-from strandline.errors import AuditError
 from strandline.formats.schema_history import SchemaHistory
 from strandline.law import continuation
 from strandline.law.continuation import Run
@@ -23,6 +22,7 @@ from strandline.law.decode.general import Decoder
 from strandline.law.plain.keys import PlainKeys
 from strandline.law.records import Records
 from strandline.law.table import Table
+from strandline.runs import conservation
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import Counts, TableReceipt
@@ -97,7 +97,7 @@ class TableRun:
         before: Noted | None,
     ) -> TableReceipt:
         table, run = self.cut.table, self.manifest.number
-        _conserved(found.counts, self.cut.topic)
+        conservation.check(found.counts, self.cut.topic)
         refused = {each.at: each for each in found.refused}
         of_these = [(record, refused[record.at]) for record in arrived if record.at in refused]
         quarantine.put(self._lake.quarantine, table, of_these, run)
@@ -125,14 +125,3 @@ class TableRun:
         text = Noted(receipt, found.facts, self._rules).text()
         version = history.commit(self._lake.history(table), stored, change, run, text)
         return replace(receipt, history_version=version)
-
-
-def _conserved(counts: Counts, topic: str) -> None:
-    """`AuditError` where landed records vanished or multiplied (law 6)."""
-    if not counts.conserved:
-        raise AuditError(
-            f"{topic}: {counts.landed} records were landed, but {counts.changes} changes, "
-            f"{counts.duplicates} duplicates, {counts.control} control records and "
-            f"{counts.quarantined} quarantined were counted; nothing was committed. "
-            "This is a fault of Strandline: keep the lake and report it"
-        )
