@@ -30,6 +30,12 @@ from strandline_spark.changes import quoted
 from strandline_spark.compaction import SETTINGS, compact
 from strandline_spark.session import local
 
+_LANDING = (
+    "topic string, topic_id string, partition int, offset bigint, timestamp timestamp, "
+    "timestamp_type int, leader_epoch int, key binary, value binary, "
+    "headers array<struct<key: string, value: binary>>, landed_date date"
+)
+
 
 def spark(records: Sequence[Record], *, batches: int, source: Source | None) -> Outcome:
     """Lands and compacts the records; `source` None: they say themselves whose they are."""
@@ -68,6 +74,27 @@ class CaptureLake(capture.CaptureLake):
         """`moment` is what every run records as its time."""
         super().__init__(lake, connector, moment, rules)
         self.session = session
+
+    def land(self, records: Iterable[Record]) -> None:
+        """Appends records to the landing table."""
+        rows = [
+            (
+                record.at.topic,
+                record.at.topic,
+                record.at.partition,
+                record.at.offset,
+                datetime.fromtimestamp(record.timestamp / 1000, UTC),
+                0,
+                0,
+                record.key,
+                record.value,
+                list(record.headers),
+                self.moment.date(),
+            )
+            for record in records
+        ]
+        frame = self.session.createDataFrame(rows, _LANDING).coalesce(1)
+        frame.write.format("delta").mode("append").save(self.lake.landing)
 
     def compact(self, manifest: Manifest) -> Receipt:
         """Applies the manifest."""
