@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from strandline.alone import capture
 from strandline.alone.capture import SOURCE, connector_of
-from strandline.alone.engine import counts, doubtful, quarantined, stopped
+from strandline.alone.engine import outcome
 from strandline.cells.values import single
 from strandline.changes.record import Record
 from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS
@@ -51,13 +51,7 @@ def spark(records: Sequence[Record], *, batches: int, source: Source | None) -> 
             rules(source),
         )
         receipts = list(lake.runs(cut(records, batches)))
-        return Outcome(
-            rows=list(rows(session, lake.lake, receipts)),
-            quarantined=quarantined(lake.lake),
-            counts=counts(receipts),
-            stopped=stopped(receipts),
-            doubtful=doubtful(receipts),
-        )
+        return outcome(list(rows(session, lake.lake, receipts)), lake.lake, receipts)
 
 
 class CaptureLake(capture.CaptureLake):

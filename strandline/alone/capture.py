@@ -11,9 +11,8 @@ from deltalake import write_deltalake
 
 from strandline import connectors
 from strandline.alone import compaction
-from strandline.alone.landing import LANDING
+from strandline.alone.landing import LANDING, cells
 from strandline.alone.tables import opened
-from strandline.cells.instants import instant
 from strandline.changes.change import Control
 from strandline.changes.record import Record
 from strandline.errors import UndecodableError
@@ -25,6 +24,7 @@ from strandline.runs.manifest import Manifest, OffsetRange, TableCut
 from strandline.runs.receipt import Receipt
 
 SOURCE = "capture"
+_UNKNOWN = {"timestamp_type": 0, "leader_epoch": 0}  # of which a capture tells nothing
 _ANY = "postgresql"  # of records that name no connector only the offset counts
 
 
@@ -57,20 +57,9 @@ class CaptureLake:
 
     def land(self, records: Iterable[Record]) -> None:
         """Appends records to the landing table, as the landing task does with real ones."""
+        day = self.moment.date()
         rows = [
-            {
-                "topic": record.at.topic,
-                "topic_id": record.at.topic,
-                "partition": record.at.partition,
-                "offset": record.at.offset,
-                "timestamp": instant(record.timestamp * 1000),
-                "timestamp_type": 0,
-                "leader_epoch": 0,
-                "key": record.key,
-                "value": record.value,
-                "headers": [{"key": name, "value": data} for name, data in record.headers],
-                "landed_date": self.moment.date(),
-            }
+            {**cells(record), **_UNKNOWN, "topic_id": record.at.topic, "landed_date": day}
             for record in records
         ]
         write_deltalake(

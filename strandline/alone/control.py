@@ -1,16 +1,14 @@
 """What a source's control topics announce, kept: DDL events, and notices about snapshots."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from strandline.alone import fencing
 from strandline.alone.fencing import Kept
-from strandline.alone.landing import landed
+from strandline.alone.landing import RECORD, cells, landed, record
 from strandline.alone.tables import rows
-from strandline.cells.instants import instant, micros
-from strandline.changes.record import Coordinates, Record
+from strandline.changes.record import Record
 from strandline.changes.rules import TableRules
 from strandline.connectors import CONNECTORS
 from strandline.formats import notification
@@ -19,17 +17,8 @@ from strandline.law.facts.announcements import Announcements
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest
 
-_EVENTS = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("topic_id", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", pa.timestamp("us", "UTC")),
-        ("value", pa.binary()),
-        ("run", pa.int32()),
-    ]
-)
+_UNSAID = frozenset({"key", "headers"})  # which say nothing in a control record
+_EVENTS = pa.schema([*(of for of in RECORD if of[0] not in _UNSAID), ("run", pa.int32())])
 # Of the notices only those about whole snapshots: an incremental one sends one for every chunk.
 _TELLING = (f'"{notification.INITIAL}"'.encode(), b'"tableChanges"')
 
@@ -41,9 +30,15 @@ class Control:
     manifest: Manifest
     kept: tuple[tuple[int, Record], ...]
     records: int
+    _known: dict[int, Announced] = field(default_factory=dict, compare=False)
 
     def after(self, run: int) -> Announced:
-        """What had been announced when that run was over."""
+        """What had been announced when that run was over; most tables ask for the same two."""
+        if run not in self._known:
+            self._known[run] = self._announced(run)
+        return self._known[run]
+
+    def _announced(self, run: int) -> Announced:
         rules = next((cut.rules for cut in self.manifest.tables), TableRules())
         rules = replace(rules, flattened=False)  # nobody flattens what is no row
         known = Announcements(CONNECTORS[self.manifest.connector], lambda _: rules)
@@ -59,30 +54,9 @@ def announced(manifest: Manifest) -> Control:
     events = Kept(lake.control)
     table = events.open()
     if telling and fencing.applied(table) < manifest.number:
-        made = pa.Table.from_pylist(list(_rows(telling, manifest.number)), schema=_EVENTS)
-        events.write(table, made, manifest.number)
+        found = [{**cells(each), "run": manifest.number} for each in telling]
+        events.write(table, pa.Table.from_pylist(found, schema=_EVENTS), manifest.number)
         table = events.open()
     sql = 'SELECT * FROM stored WHERE run <= :run ORDER BY topic, partition, "offset"'
     kept = [] if table is None else rows(table, sql, run=manifest.number)
-    return Control(manifest, tuple((row["run"], _record(row)) for row in kept), len(arrived))
-
-
-def _rows(records: Iterable[Record], run: int) -> Iterable[dict[str, object]]:
-    for record in records:
-        at = record.at
-        yield {
-            "topic": at.topic,
-            "topic_id": at.topic_id,
-            "partition": at.partition,
-            "offset": at.offset,
-            "timestamp": instant(record.timestamp * 1000),
-            "value": record.value,
-            "run": run,
-        }
-
-
-def _record(row: dict[str, object]) -> Record:
-    at = Coordinates(
-        str(row["topic"]), int(str(row["partition"])), int(str(row["offset"])), str(row["topic_id"])
-    )
-    return Record(at, micros(row["timestamp"]) // 1000, None, row["value"])  # type: ignore[arg-type]
+    return Control(manifest, tuple((row["run"], record(row)) for row in kept), len(arrived))

@@ -21,6 +21,8 @@ from strandline.runs.lake import SourceLake
 from strandline.runs.receipt import Counts, Receipt, TableReceipt
 from strandline.sources.source import Source
 
+Rows = Sequence[tuple[str, Mapping[str, object]]]  # topic and cells of each row
+
 _META = [name for name, _ in COLUMNS]
 _INTERNAL = {name for name, _ in INTERNAL_COLUMNS}
 
@@ -35,13 +37,14 @@ def alone(records: Sequence[Record], *, batches: int, source: Source | None) -> 
             rules(source),
         )
         receipts = list(capture.runs(cut(records, batches)))
-        return Outcome(
-            rows=list(histories(capture.lake, receipts)),
-            quarantined=quarantined(capture.lake),
-            counts=counts(receipts),
-            stopped=stopped(receipts),
-            doubtful=doubtful(receipts),
-        )
+        return outcome(list(histories(capture.lake, receipts)), capture.lake, receipts)
+
+
+def outcome(found: Rows, lake: SourceLake, receipts: Sequence[Receipt]) -> Outcome:
+    """What runs came to that have left these receipts, and histories with these rows."""
+    return Outcome(
+        found, _quarantined(lake), _counts(receipts), _stopped(receipts), _doubtful(receipts)
+    )
 
 
 def histories(
@@ -59,7 +62,7 @@ def histories(
             yield topic, {name: row[name] for name in (*business, *_META)}
 
 
-def doubtful(receipts: Iterable[Receipt]) -> list[tuple[str, str]]:
+def _doubtful(receipts: Iterable[Receipt]) -> list[tuple[str, str]]:
     """The tables whose history may be wrong, and when it is."""
     first: dict[str, str] = {}
     for table in (table for receipt in receipts for table in receipt.tables):
@@ -68,7 +71,7 @@ def doubtful(receipts: Iterable[Receipt]) -> list[tuple[str, str]]:
     return sorted(first.items())
 
 
-def stopped(receipts: Iterable[Receipt]) -> list[tuple[str, str]]:
+def _stopped(receipts: Iterable[Receipt]) -> list[tuple[str, str]]:
     """The tables that the last run left behind, and why; other faults are raised."""
     last: dict[str, TableReceipt] = {t.topic: t for r in receipts for t in r.tables}
     failed = {topic: table for topic, table in last.items() if table.error is not None}
@@ -78,7 +81,7 @@ def stopped(receipts: Iterable[Receipt]) -> list[tuple[str, str]]:
     return [(topic, str(table.error)) for topic, table in sorted(failed.items())]
 
 
-def counts(receipts: Sequence[Receipt]) -> Counts:
+def _counts(receipts: Sequence[Receipt]) -> Counts:
     """Law 6 over all runs; rows as they stand after the last."""
     tables = [table for receipt in receipts for table in receipt.tables]
     last = {table.topic: table.counts for table in tables}
@@ -91,7 +94,7 @@ def counts(receipts: Sequence[Receipt]) -> Counts:
     )
 
 
-def quarantined(lake: SourceLake) -> list[Quarantined]:
+def _quarantined(lake: SourceLake) -> list[Quarantined]:
     """What the quarantine has, in the order of its coordinates."""
     table = opened(lake.quarantine)
     sql = 'SELECT topic, partition, "offset", reason, detail FROM stored'

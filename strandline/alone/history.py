@@ -66,7 +66,7 @@ def schema(columns: Mapping[str, ColumnType]) -> pa.Schema:
     if strange is not None:
         raise Terminal(
             f"column {strange!r} has letters that take Delta's column mapping, which delta-rs does "
-            "not write: set engine to spark for this source"
+            "not write: go through Spark (`--engine spark`), or rename the column in the connector"
         )
     business = [(name, _type(of.spark)) for name, of in columns.items()]
     own = [(name, _type(of)) for name, of in (*COLUMNS, *INTERNAL_COLUMNS)]

@@ -1,4 +1,4 @@
-"""Landed records that a manifest pins, read with their offsets pushed down."""
+"""Landed records: how they lie in Delta tables, and those that a manifest pins."""
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from strandline.alone.tables import opened, rows
-from strandline.cells.instants import micros
+from strandline.cells.instants import instant, micros
 from strandline.changes.record import Coordinates, Record
 from strandline.errors import Terminal
 from strandline.runs.manifest import OffsetRange
@@ -30,6 +30,11 @@ LANDING = pa.schema(
         pa.field("landed_date", pa.date32(), nullable=False),
     ]
 )
+# What every table has of a record, whatever it has besides.
+RECORD = [
+    (name, LANDING.field(name).type)
+    for name in ("topic", "topic_id", "partition", "offset", "timestamp", "key", "value", "headers")
+]
 _AT_ONCE = 200  # ranges: of thousands in one condition the query engine's stack is not deep enough
 _LANDED = """
     SELECT topic, topic_id, partition, "offset", timestamp, key, value, headers
@@ -51,7 +56,7 @@ def landed(uri: str, version: int, ranges: Iterable[OffsetRange]) -> list[Record
         pieces = sorted(own, key=_begin)
         for first in range(0, len(pieces), _AT_ONCE):
             sql = _LANDED.replace("WITHIN", _within(pieces[first : first + _AT_ONCE]))
-            found += map(_record, rows(table, sql, topic=topic, topic_id=topic_id))
+            found += map(record, rows(table, sql, topic=topic, topic_id=topic_id))
     return found
 
 
@@ -70,9 +75,26 @@ def _within(ranges: Iterable[OffsetRange]) -> str:
     )
 
 
-def _record(row: Mapping[str, Any]) -> Record:
-    """One that Kafka has no time of has the first of all times, as everywhere."""
+def cells(of: Record) -> dict[str, object]:
+    """A record as its row has it."""
+    return {
+        "topic": of.at.topic,
+        "topic_id": of.at.topic_id,
+        "partition": of.at.partition,
+        "offset": of.at.offset,
+        "timestamp": instant(of.timestamp * 1000),
+        "key": of.key,
+        "value": of.value,
+        "headers": [{"key": name, "value": data} for name, data in of.headers],
+    }
+
+
+def record(row: Mapping[str, Any]) -> Record:
+    """The record of such a row, which may lack key and headers.
+
+    One that Kafka has no time of has the first of all times, as everywhere.
+    """
     at = Coordinates(row["topic"], row["partition"], row["offset"], row["topic_id"])
     stored = 0 if row["timestamp"] is None else micros(row["timestamp"]) // 1000
-    headers = tuple((each["key"], each["value"]) for each in row["headers"] or ())
-    return Record(at, stored, row["key"], row["value"], headers)
+    headers = tuple((each["key"], each["value"]) for each in row.get("headers") or ())
+    return Record(at, stored, row.get("key"), row["value"], headers)

@@ -35,8 +35,7 @@ class Noted:
         told = json.loads(text)
         if "facts" not in told:
             raise Terminal(
-                "the runs before went through Spark, which notes other things: replay the table, "
-                "or set engine to spark for this source"
+                "the runs before went through Spark, which notes other things: go on through Spark"
             )
         counts = Counts(**told["receipt"].pop("counts"))
         receipt = TableReceipt(counts=counts, **told["receipt"])

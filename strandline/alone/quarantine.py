@@ -7,9 +7,8 @@ from deltalake import DeltaTable
 
 from strandline.alone import fencing
 from strandline.alone.fencing import Kept
-from strandline.alone.landing import HEADERS
+from strandline.alone.landing import RECORD, cells
 from strandline.alone.tables import rows
-from strandline.cells.instants import instant
 from strandline.changes.change import Quarantined
 from strandline.changes.record import Coordinates, Record
 
@@ -19,14 +18,7 @@ _PLACES = """
 _SCHEMA = pa.schema(
     [
         ("table", pa.string()),
-        ("topic", pa.string()),
-        ("topic_id", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", pa.timestamp("us", "UTC")),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("headers", HEADERS),
+        *RECORD,
         ("record_key", pa.string()),
         ("reason", pa.string()),
         ("detail", pa.string()),
@@ -56,19 +48,5 @@ def _known(stored: DeltaTable | None, table: str) -> frozenset[Coordinates]:
 
 
 def _row(table: str, record: Record, why: Quarantined, run: int) -> dict[str, object]:
-    at = record.at
-    return {
-        "table": table,
-        "topic": at.topic,
-        "topic_id": at.topic_id,
-        "partition": at.partition,
-        "offset": at.offset,
-        "timestamp": instant(record.timestamp * 1000),
-        "key": record.key,
-        "value": record.value,
-        "headers": [{"key": name, "value": data} for name, data in record.headers],
-        "record_key": why.key,
-        "reason": why.reason,
-        "detail": why.detail,
-        "run": run,
-    }
+    said = {"record_key": why.key, "reason": why.reason, "detail": why.detail}
+    return {"table": table, **cells(record), **said, "run": run}

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from strandline.alone import fencing
 from strandline.alone.fencing import Kept
-from strandline.alone.landing import HEADERS
+from strandline.alone.landing import RECORD, cells, record
 from strandline.alone.tables import MOST_NAMES, opened, rows
-from strandline.changes.record import Coordinates, Record
+from strandline.changes.record import Record
 from strandline.law.continuation import Announced, Entered, Entry
 from strandline.law.facts import Facts
 
@@ -24,13 +24,7 @@ _SCHEMA = pa.schema(
         ("entry_key", pa.string()),
         ("entry_other", pa.string()),
         ("entry_link", pa.string()),
-        ("topic_id", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", pa.int64()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("headers", HEADERS),
+        *RECORD,
         ("run", pa.int32()),
     ]
 )
@@ -48,7 +42,6 @@ class OnRecord:
     """What the runs up to `applied` have left of a table at `uri`, for the next one."""
 
     uri: str
-    topic: str
     applied: int
     facts: Facts | None
     announced: Announced
@@ -58,18 +51,18 @@ class OnRecord:
         if len(keys) + len(links) > MOST_NAMES:
             for row in self._rows(_EVERY):
                 if {row["entry_key"], row["entry_other"]} & keys or row["entry_link"] in links:
-                    yield self._entered(row)
+                    yield _entered(row)
             return
         # A list that is empty is no SQL; no key and no link is empty.
         found = self._rows(_NAMED, keys=sorted(keys) or [""], links=sorted(links) or [""])
-        yield from map(self._entered, found)
+        yield from map(_entered, found)
 
     def every(self) -> Iterator[Entered]:
         """All of the table's records, each as it was entered last."""
         newest = {}
         for row in sorted(self._rows(_EVERY), key=_by_run):
             newest[row["topic_id"], row["partition"], row["offset"]] = row
-        return map(self._entered, newest.values())
+        return map(_entered, newest.values())
 
     def _rows(self, sql: str, **values: Sequence[str]) -> list[dict[str, Any]]:
         table = opened(self.uri)
@@ -77,38 +70,23 @@ class OnRecord:
             return []
         return rows(table, sql, run=self.applied, **values)
 
-    def _entered(self, row: Mapping[str, Any]) -> Entered:
-        at = Coordinates(self.topic, row["partition"], row["offset"], row["topic_id"])
-        headers = tuple((each["key"], each["value"]) for each in row["headers"] or ())
-        record = Record(at, row["timestamp"], row["key"], row["value"], headers)
-        return record, Entry(row["entry_key"], row["entry_other"], row["entry_link"])
-
 
 def put(uri: str, entered: Iterable[Entered], run: int) -> None:
     """Puts what a run has read on record, once, however often it is called."""
     stored = Kept(uri, properties=_STATISTICS)
     table = stored.open()
     if fencing.applied(table) < run:
-        found = sorted(_rows(entered, run), key=_by_key)
+        found = sorted((_row(of, entry, run) for of, entry in entered), key=_by_key)
         stored.write(table, pa.Table.from_pylist(found, schema=_SCHEMA), run)
 
 
-def _rows(entered: Iterable[Entered], run: int) -> Iterator[dict[str, Any]]:
-    for record, entry in entered:
-        at = record.at
-        yield {
-            "entry_key": entry.key,
-            "entry_other": entry.other,
-            "entry_link": entry.link,
-            "topic_id": at.topic_id,
-            "partition": at.partition,
-            "offset": at.offset,
-            "timestamp": record.timestamp,
-            "key": record.key,
-            "value": record.value,
-            "headers": [{"key": name, "value": data} for name, data in record.headers],
-            "run": run,
-        }
+def _entered(row: Mapping[str, Any]) -> Entered:
+    return record(row), Entry(row["entry_key"], row["entry_other"], row["entry_link"])
+
+
+def _row(of: Record, entry: Entry, run: int) -> dict[str, object]:
+    named = {"entry_key": entry.key, "entry_other": entry.other, "entry_link": entry.link}
+    return {**named, **cells(of), "run": run}
 
 
 def _by_run(row: Mapping[str, Any]) -> int:

@@ -19,8 +19,6 @@ from strandline.formats.schema_history import SchemaHistory
 from strandline.law import continuation
 from strandline.law.continuation import Run
 from strandline.law.decode.general import Decoder
-from strandline.law.plain.keys import PlainKeys
-from strandline.law.records import Records
 from strandline.law.table import Table
 from strandline.runs import conservation
 from strandline.runs.lake import SourceLake
@@ -51,7 +49,6 @@ class TableRun:
         arrived = landed(self._lake.landing, self.manifest.landing_version, self.cut.ranges)
         known = OnRecord(
             self._lake.records(self.cut.table),
-            self.cut.topic,
             run if stored is None else applied,  # records may be on record where no row is
             before.facts if before is not None and before.rules == self._rules else None,
             self.control.after(applied),
@@ -84,10 +81,8 @@ class TableRun:
         return json.dumps(asdict(self.cut.rules), sort_keys=True, default=str)
 
     def _table(self, schemas: SchemaHistory) -> Table:
-        rules, topic = self.cut.rules, self.cut.topic
-        decoder = Decoder(CONNECTORS[self.manifest.connector], rules, schemas)
-        recorded_at = datetime.fromisoformat(self.manifest.planned_at)
-        return Table(topic, rules, recorded_at, Records(decoder), PlainKeys.of(topic, decoder))
+        decoder = Decoder(CONNECTORS[self.manifest.connector], self.cut.rules, schemas)
+        return Table.of(self.cut.topic, decoder, datetime.fromisoformat(self.manifest.planned_at))
 
     def _committed(
         self,

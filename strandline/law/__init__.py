@@ -22,8 +22,6 @@ from strandline.connectors import Connector
 from strandline.law.decode.general import Decoder
 from strandline.law.facts import document
 from strandline.law.facts.announcements import Announcements, Rules
-from strandline.law.plain.keys import PlainKeys
-from strandline.law.records import Records
 from strandline.law.table import Stages, Table, TableHistory
 from strandline.runs.receipt import Counts
 
@@ -92,10 +90,8 @@ class Stream:
     def table(self, topic: str) -> Table:
         """The table that a topic feeds."""
         if topic not in self.tables:
-            rules = self.rules(topic)
-            decoder = Decoder(self.connector, rules, self.announced.history)
-            plain = PlainKeys.of(topic, decoder, typed=self.typed)
-            self.tables[topic] = Table(topic, rules, self.recorded_at, Records(decoder), plain)
+            decoder = Decoder(self.connector, self.rules(topic), self.announced.history)
+            self.tables[topic] = Table.of(topic, decoder, self.recorded_at, typed=self.typed)
         return self.tables[topic]
 
     def histories(self) -> Histories:

@@ -102,14 +102,14 @@ def run(made: Made, known: OnRecord, arrived: Sequence[Record], now: Announced) 
     if known.facts is not None and known.announced == now:
         table = made(now.history)
         table.records.facts = known.facts
-        touched = _without(_touched(made, known, known.facts, arrived, now), own)
-        _take_up(table, touched, now)
+        touched = _touched(made, known, known.facts, arrived, now)
+        _take_up(table, (record for record, _ in touched if record.at not in own), now)
         was, found = _onto(table, arrived, now)
         if not _may_touch_any(was, table, own):
             return found
     table = made(known.announced.history)
-    every = _without(known.every(), own)
-    _take_up(table, every, known.announced)
+    every = [(record, entry) for record, entry in known.every() if record.at not in own]
+    _take_up(table, (record for record, _ in every), known.announced)
     _, found = _onto(table, arrived, now)
     entries = _entries(table)
     renamed = [
@@ -118,17 +118,13 @@ def run(made: Made, known: OnRecord, arrived: Sequence[Record], now: Announced) 
     return replace(found, whole=True, entered=[*found.entered, *renamed])
 
 
-def _without(entered: Iterable[Entered], own: AbstractSet[Coordinates]) -> list[Entered]:
-    return [each for each in entered if each[0].at not in own]
-
-
 def _touched(
     made: Made, known: OnRecord, facts: Facts, arrived: Sequence[Record], now: Announced
 ) -> Iterable[Entered]:
     """What is on record of the groups that what arrived is of, and of those they hang on."""
     table = made(now.history)
     table.records.facts = facts
-    table.run(table.plain.landed.add(arrived), now.history, now.snapshots)
+    _take_up(table, arrived, now)
     found: dict[Coordinates, Entered] = {}
     keys, links = set[str](), set[str]()
     entries: Iterable[Entry] = _entries(table).values()
@@ -143,9 +139,8 @@ def _touched(
         found |= {record.at: (record, entry) for record, entry in more}
 
 
-def _take_up(table: Table, entered: Iterable[Entered], announced: Announced) -> None:
-    numbers = table.plain.landed.add(record for record, _ in entered)
-    table.run(numbers, announced.history, announced.snapshots)
+def _take_up(table: Table, records: Iterable[Record], announced: Announced) -> None:
+    table.run(table.plain.landed.add(records), announced.history, announced.snapshots)
 
 
 def _onto(
@@ -154,7 +149,7 @@ def _onto(
     """Folds what arrived onto the table's records; what was known of the table before that, too."""
     before, keys_before = _history(table)
     was = table.context
-    table.run(table.plain.landed.add(arrived), now.history, now.snapshots)
+    _take_up(table, arrived, now)
     after, keys = _history(table)
     entries, refused = _entries(table), table.records.refused
     return was, Run(
@@ -198,7 +193,7 @@ def _lowest(table: Table, arrived: AbstractSet[Coordinates]) -> str:
     places = [
         FIRST_EPOCH + plain.rows.major[n]
         for n, number in enumerate(plain.rows.record)
-        if plain.landed.record(number).at in arrived
+        if plain.landed.at(number) in arrived
     ]
     for at, row in table.records.rows.items():
         if at in arrived and row.change.seq:
@@ -210,7 +205,7 @@ def _shared_view(of: group.Table) -> tuple[object, ...]:
     """What every group of a table goes by."""
     facts = of.facts
     kin = facts.scopes, written_alike(facts)
-    return dict(of.columns), list(of.columns), of.connector, of.fences, facts.open, facts.reads, kin
+    return list(of.columns.items()), of.connector, of.fences, facts.open, facts.reads, kin
 
 
 def _carried(facts: Facts) -> Facts:
@@ -229,9 +224,9 @@ def _entries(table: Table) -> dict[Coordinates, Entry]:
     landed, rows = plain.landed, plain.rows
     for n, number in enumerate(rows.record):
         other = rows.moved[n][0] if n in rows.moved else None
-        found[landed.record(number).at] = Entry(rows.key[n], other)
+        found[landed.at(number)] = Entry(rows.key[n], other)
     for key, numbers in plain.tombstones.items():
-        found |= {landed.record(number).at: Entry(key) for number in numbers}
+        found |= {landed.at(number): Entry(key) for number in numbers}
     found |= {at: Entry(each.key) for at, each in table.records.refused.items()}
     connectors = table.records.facts.connectors
     infers = any(connector.infers_moves for connector in connectors)

@@ -58,12 +58,16 @@ class Landed:
             self.seen[log].update(offset for of, offset in own if of == log)
         return range(start, len(self))
 
+    def at(self, number: int) -> Coordinates:
+        """Where a record lies."""
+        return Coordinates(
+            self.topic, self.partition[number], self.offset[number], self.topic_id[number]
+        )
+
     def record(self, number: int) -> Record:
         """One record as a whole."""
         return Record(
-            Coordinates(
-                self.topic, self.partition[number], self.offset[number], self.topic_id[number]
-            ),
+            self.at(number),
             self.timestamp[number],
             self.key[number],
             self.value[number],

@@ -88,6 +88,12 @@ class Table:
     snapshots: Sequence[Snapshot] = ()
     context: group.Table | None = None
 
+    @staticmethod
+    def of(topic: str, decoder: Decoder, recorded_at: datetime, *, typed: bool = True) -> "Table":
+        """The table that a topic feeds, without any records; not `typed`: see `Stream`."""
+        plain = PlainKeys.of(topic, decoder, typed=typed)
+        return Table(topic, decoder.rules, recorded_at, Records(decoder), plain)
+
     def run(self, landed: range, history: SchemaHistory, snapshots: Sequence[Snapshot]) -> None:
         """Takes up what landed for the topic, and what the stream announced since."""
         if history != self.records.decoder.history:

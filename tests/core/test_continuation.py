@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from cases.language import cases
 from events import COLUMNS, EPOCH_MS, Stream, told
-from workloads.record import counted, recorded
+from workloads.record import came_to, recorded
 
 from strandline.connectors import CONNECTORS
 from strandline.law import in_runs
@@ -22,12 +22,7 @@ def test_a_case_of_which_each_run_goes_on_from_what_is_on_record(case):
         runs = [case.records[:cut], case.records[cut:]]
         tables = recorded(runs, connector, spec.rules)
         for table in in_runs(runs, connector, rules=spec.rules).tables:
-            found = tables[table.topic]
-            assert found.error == table.error, cut
-            if table.error is None:
-                assert found.versions == list(table.versions), cut
-                assert found.counted == counted(table.counts), cut
-                assert found.orphaned_moves == table.orphaned_moves, cut
+            assert came_to(tables[table.topic]) == came_to(table), cut
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.prefix)
@@ -36,11 +31,7 @@ def test_a_case_of_which_every_record_has_a_run_of_its_own(case):
     spec = source.parse(case.spec, Path(f"{case.prefix}.toml"), {"STRANDLINE_LAKE": "unused"})
     tables = recorded([[record] for record in case.records], connector, spec.rules)
     for table in in_runs([case.records], connector, rules=spec.rules).tables:
-        found = tables[table.topic]
-        assert found.error == table.error
-        if table.error is None:
-            assert found.versions == list(table.versions)
-            assert found.counted == counted(table.counts)
+        assert came_to(tables[table.topic]) == came_to(table)
 
 
 def test_a_tombstone_whose_key_is_read_otherwise_later_is_found_under_that_key_then():
@@ -76,4 +67,4 @@ def test_a_position_that_turns_out_to_be_shared_makes_repetitions_of_other_keys_
     (found,) = recorded(runs).values()
     (law,) = in_runs(runs).tables
     assert told(found.versions) == told(law.versions) == ["1: a|delete", "1: a", "2: b"]
-    assert found.counted == counted(law.counts)
+    assert came_to(found) == came_to(law)

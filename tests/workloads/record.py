@@ -15,13 +15,11 @@ from strandline.law.continuation import Announced, Entered, Entry
 from strandline.law.decode.general import Decoder
 from strandline.law.facts import Facts, document
 from strandline.law.facts.announcements import Announcements
-from strandline.law.plain.keys import PlainKeys
-from strandline.law.records import Records
-from strandline.law.table import Table
+from strandline.law.table import Table, TableHistory
 from strandline.runs.receipt import Counts
 
 _MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
-COUNTED = ("landed", "changes", "duplicates", "control", "quarantined", "history_rows")
+_COUNTED = ("landed", "changes", "duplicates", "control", "quarantined", "history_rows")
 
 
 @dataclass
@@ -47,10 +45,6 @@ class Recorded:
     @property
     def versions(self) -> list[Version]:
         return [self.history[place] for place in sorted(self.history)]
-
-    @property
-    def counted(self) -> Mapping[str, int]:
-        return counted(self.counts)
 
     def of(self, keys: Iterable[str], links: Iterable[str]) -> list[Entered]:
         names = set(keys)
@@ -83,10 +77,9 @@ class Recorded:
         self.orphaned_moves += found.orphaned_moves
 
     def _table(self, history: SchemaHistory) -> Table:
-        rules = self.rules(self.topic)
-        decoder = Decoder(self.connector, rules, history)
-        plain = PlainKeys.of(self.topic, decoder)
-        return Table(self.topic, rules, _MOMENT, Records(decoder), plain)
+        return Table.of(
+            self.topic, Decoder(self.connector, self.rules(self.topic), history), _MOMENT
+        )
 
 
 def recorded(
@@ -109,6 +102,9 @@ def recorded(
     return tables
 
 
-def counted(counts: Counts) -> Mapping[str, int]:
-    """The numbers that add up over runs, and how many versions that makes."""
-    return {name: getattr(counts, name) for name in COUNTED}
+def came_to(table: Recorded | TableHistory) -> tuple[object, ...]:
+    """What runs have to agree about: why the table stopped, or else all that it has and counts."""
+    if table.error is not None:
+        return (table.error,)
+    counted = {name: getattr(table.counts, name) for name in _COUNTED}
+    return None, list(table.versions), counted, table.orphaned_moves

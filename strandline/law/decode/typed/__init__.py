@@ -91,7 +91,7 @@ class Typed:
         found.extend(read)
         if len(others) < len(batch) / 2:
             self._layouts.prefer(layout)
-        return batch.only(others) if others else Batch([], [], [], [], [])
+        return batch.only(others)
 
 
 __all__ = ("UNSENT", "Columns", "Shape", "Typed")
