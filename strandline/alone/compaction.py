@@ -12,7 +12,7 @@ import pyarrow as pa
 from strandline.alone.control import Control, announced
 from strandline.alone.fencing import OvertakenError
 from strandline.alone.table import TableRun
-from strandline.errors import StrandlineError, Transient
+from strandline.errors import StrandlineError, Terminal, Transient
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import Counts, Receipt, TableReceipt
 
@@ -44,7 +44,8 @@ def _attempted(manifest: Manifest, cut: TableCut, control: Control) -> TableRece
     try:
         receipt = _again_if_overtaken(TableRun(manifest, cut, control))
     except (StrandlineError, pa.ArrowException) as error:
-        log.exception("%s: failed", cut.table)
+        if not isinstance(error, Terminal):  # whose text, in the receipt, says it all
+            log.exception("%s: failed", cut.table)
         receipt = TableReceipt(
             table=cut.table,
             topic=cut.topic,
