@@ -6,6 +6,7 @@ code that a deployment runs.
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from strandline.alone import capture
-from strandline.alone.capture import SOURCE, connector_of
+from strandline.alone.capture import SOURCE, CaptureRuns, connector_of
 from strandline.alone.engine import outcome
 from strandline.cells.values import single
 from strandline.changes.record import Record
@@ -54,20 +54,16 @@ def spark(records: Sequence[Record], *, batches: int, source: Source | None) -> 
         return outcome(list(rows(session, lake.lake, receipts)), lake.lake, receipts)
 
 
-class CaptureLake(capture.CaptureLake):
-    """A lake that captures are landed in, and compacted by Spark."""
+@dataclass(slots=True)
+class CaptureLake(CaptureRuns):
+    """A lake that captures are landed in and compacted, by Spark."""
 
-    def __init__(
-        self,
-        session: SparkSession,
-        lake: SourceLake,
-        connector: str,
-        moment: datetime,
-        rules: Rules = no_rules,
-    ) -> None:
-        """`moment` is what every run records as its time."""
-        super().__init__(lake, connector, moment, rules)
-        self.session = session
+    session: SparkSession
+    lake: SourceLake
+    connector: str
+    moment: datetime
+    rules: Rules = no_rules
+    known: set[str] = field(default_factory=set)
 
     def land(self, records: Iterable[Record]) -> None:
         """Appends records to the landing table."""

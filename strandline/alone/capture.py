@@ -1,5 +1,6 @@
 """A lake that a capture is landed in and compacted, run after run, as a deployment does it."""
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,19 +29,25 @@ _UNKNOWN = {"timestamp_type": 0, "leader_epoch": 0}  # of which a capture tells 
 _ANY = "postgresql"  # of records that name no connector only the offset counts
 
 
-@dataclass(slots=True)
-class CaptureLake:
-    """Lands the records of captures and compacts them; every run records the same `moment`."""
+class CaptureRuns(ABC):
+    """The runs of captures in a lake, whichever engine works them off.
+
+    All of them record the same `moment`. `known` are the tables that there have been.
+    """
 
     lake: SourceLake
     connector: str
     moment: datetime
-    rules: Rules = no_rules
-    known: set[str] = field(default_factory=set)
+    rules: Rules
+    known: set[str]
 
+    @abstractmethod
+    def land(self, records: Iterable[Record]) -> None:
+        """Appends records to the landing table, as the landing task does with real ones."""
+
+    @abstractmethod
     def compact(self, manifest: Manifest) -> Receipt:
-        """Applies the manifest; another engine does so in its own way."""
-        return compaction.compact(manifest)
+        """Applies the manifest."""
 
     def runs(self, batches: Iterable[Sequence[Record]]) -> Iterator[Receipt]:
         """Lands and compacts the records, each batch in a run of its own.
@@ -54,20 +61,6 @@ class CaptureLake:
             failed = {table.topic for table in receipt.tables if table.error is not None}
             pending = [record for record in [*pending, *batch] if record.at.topic in failed]
             yield receipt
-
-    def land(self, records: Iterable[Record]) -> None:
-        """Appends records to the landing table, as the landing task does with real ones."""
-        day = self.moment.date()
-        rows = [
-            {**cells(record), **_UNKNOWN, "topic_id": record.at.topic, "landed_date": day}
-            for record in records
-        ]
-        write_deltalake(
-            self.lake.landing,
-            pa.Table.from_pylist(rows, schema=LANDING),
-            mode="append",
-            partition_by=["landed_date"],
-        )
 
     def manifest(self, number: int, batch: Iterable[Record]) -> Manifest:
         """The manifest of a run that applies exactly these records.
@@ -102,6 +95,35 @@ class CaptureLake:
 
     def _is_control(self, record: Record) -> bool:
         return isinstance(Decoder(rules=self.rules(record.at.topic)).decode(record), Control)
+
+
+@dataclass(slots=True)
+class CaptureLake(CaptureRuns):
+    """A lake that captures are landed in and compacted, alone."""
+
+    lake: SourceLake
+    connector: str
+    moment: datetime
+    rules: Rules = no_rules
+    known: set[str] = field(default_factory=set)
+
+    def compact(self, manifest: Manifest) -> Receipt:
+        """Applies the manifest."""
+        return compaction.compact(manifest)
+
+    def land(self, records: Iterable[Record]) -> None:
+        """Appends records to the landing table, as the landing task does with real ones."""
+        day = self.moment.date()
+        rows = [
+            {**cells(record), **_UNKNOWN, "topic_id": record.at.topic, "landed_date": day}
+            for record in records
+        ]
+        write_deltalake(
+            self.lake.landing,
+            pa.Table.from_pylist(rows, schema=LANDING),
+            mode="append",
+            partition_by=["landed_date"],
+        )
 
 
 def _ranges(records: Iterable[Record]) -> Iterator[OffsetRange]:
