@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bench import envelope
 from bench.stream import DELETE, NOBODY, Shape, Stream
-from strandline.alone.landing import LANDING
+from strandline.alone.stores.landing import LANDING
 
 STATISTICS = {"delta.dataSkippingStatsColumns": "topic,topic_id,partition,offset,timestamp"}
 

@@ -9,6 +9,10 @@ class Terminal(StrandlineError):
     """Retrying cannot help: somebody has to change something first, and the text says what."""
 
 
+class BeyondAloneError(Terminal):
+    """A table is one that cannot be done in one process without Spark, and Spark can."""
+
+
 class Transient(StrandlineError):
     """The same call may succeed later: Airflow retries it."""
 

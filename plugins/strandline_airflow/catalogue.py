@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import inf
 from typing import Any
 
-from strandline.alone import tables
+from strandline.alone.stores import tables
 from strandline.changes import scope
 from strandline.changes.change import Control
 from strandline.changes.columns import SCOPE

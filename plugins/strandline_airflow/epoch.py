@@ -78,7 +78,7 @@ def run(source: Source, params: dict[str, Any], run_after: datetime) -> int | No
 
 def applied_since(source: Source, moment: datetime) -> dict[str, int]:
     """By table: records of that Kafka time or later that are applied already."""
-    from strandline.alone import tables
+    from strandline.alone.stores import tables
     from strandline_airflow.publications import Publications
 
     lake = SourceLake(source.lake, source.name)

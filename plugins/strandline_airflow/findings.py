@@ -11,7 +11,7 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from strandline.alone import tables
+from strandline.alone.stores import tables
 from strandline.cells import rendering
 from strandline.changes.columns import KEY, MOVED_FROM, MOVED_TO, SEQ_FROM
 from strandline.changes.version import INTERNAL_COLUMNS

@@ -17,7 +17,7 @@ import pyarrow as pa
 from confluent_kafka import Message
 from deltalake import DeltaTable
 
-from strandline.alone.landing import LANDING
+from strandline.alone.stores.landing import LANDING
 from strandline.errors import Terminal
 from strandline.runs.lake import SourceLake
 from strandline.runs.segment import Gap, Landed, Segment, incarnation

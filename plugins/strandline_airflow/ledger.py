@@ -16,7 +16,7 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
 
-from strandline.alone.tables import explained, opened, storage_options
+from strandline.alone.stores.tables import explained, opened, storage_options
 from strandline.errors import Transient
 
 

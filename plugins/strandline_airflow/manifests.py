@@ -85,6 +85,7 @@ class Manifests:
             control=order.control,
             work=order.work,
             order={**order.options, **read},
+            way=source.way,
         )
         self._record(table, made)
         return made

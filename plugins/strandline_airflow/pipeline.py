@@ -125,16 +125,30 @@ def _plan(source: Source, form: Form) -> Any:
 
 def worked_off(source: Source, manifest: Any, task_id: str) -> None:
     """The rest of a DAG whose task `plan` gave the path of a manifest."""
-    spark = StrandlineSparkOperator(
+    work = _alone(source, manifest, task_id) if source.alone else _by_spark(source, task_id)
+    published = _publish(source, manifest)
+    manifest >> work >> published
+    _report_failures(source, published)
+
+
+def _by_spark(source: Source, task_id: str) -> Any:
+    return StrandlineSparkOperator(
         task_id=task_id,
         source=source,
         app="compact.py",
         application_args=["--manifest", "{{ ti.xcom_pull(task_ids='plan') }}"],
         pool=pool_name(source),
     )
-    published = _publish(source, manifest)
-    manifest >> spark >> published
-    _report_failures(source, published)
+
+
+def _alone(source: Source, manifest: Any, task_id: str) -> Any:
+    @task(task_id=task_id, pool=pool_name(source))
+    def work_off(manifest: str) -> None:
+        from strandline_airflow import alone_run
+
+        alone_run.work_off(manifest)
+
+    return work_off(manifest)
 
 
 def _publish(source: Source, manifest: Any) -> Any:

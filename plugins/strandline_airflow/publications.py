@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from strandline.alone.tables import rows
+from strandline.alone.stores.tables import rows
 from strandline.errors import Transient
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import PUBLICATION, Manifest, OffsetRange, Work

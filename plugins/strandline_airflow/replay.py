@@ -71,7 +71,7 @@ def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order
 
 
 def _versions(lake: SourceLake, rows: Iterable["Published"]) -> dict[str, dict[str, int]]:
-    from strandline.alone import tables
+    from strandline.alone.stores import tables
 
     def version(path: str) -> int:
         stored = tables.opened(path)
@@ -81,6 +81,7 @@ def _versions(lake: SourceLake, rows: Iterable["Published"]) -> dict[str, dict[s
     return {
         table: {
             "history": version(lake.history(table)),
+            "records": version(lake.records(table)),
             "changes": version(lake.changes(table)),
             "deleted_keys": version(lake.deleted_keys(table)),
             "moves": version(lake.moves(table)),

@@ -46,7 +46,7 @@ _COUNTED = (
 
 def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order:
     """What the form asks for; `SpecError` where nothing of it is in quarantine."""
-    from strandline.alone import tables
+    from strandline.alone.stores import tables
     from strandline_airflow.publications import Publications
 
     selection = _selection(params)

@@ -4,7 +4,7 @@ They go through delta-rs as the tables do, so that one set of credentials is eno
 manifest in the log stays the one that counts.
 """
 
-from strandline.alone.tables import read_text, write_text
+from strandline.alone.stores.tables import read_text, write_text
 from strandline.errors import Terminal
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest
@@ -23,10 +23,24 @@ def read_manifest(path: str) -> Manifest:
     return Manifest.from_json(read_text(path))
 
 
+def has_receipt(manifest: Manifest) -> bool:
+    """Whether a receipt of the run is there."""
+    try:
+        read_text(_receipt(manifest))
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def write_receipt(manifest: Manifest, receipt: Receipt) -> None:
+    """Leaves the receipt of a run that nothing was submitted for."""
+    write_text(_receipt(manifest), receipt.to_json())
+
+
 def read_receipt(manifest: Manifest) -> Receipt:
-    """The receipt that the Spark application left; `Terminal` where there is none of this run."""
-    path = f"{_folder(manifest)}/receipt.json"
-    remedy = "see the log of the task that runs Spark, and clear that task to run it again"
+    """The receipt that the run left; `Terminal` where there is none of this run."""
+    path = _receipt(manifest)
+    remedy = "see the log of the task before this one, and clear that task to run it again"
     try:
         receipt = Receipt.from_json(read_text(path))
     except (FileNotFoundError, KeyError, TypeError, ValueError) as error:
@@ -36,6 +50,10 @@ def read_receipt(manifest: Manifest) -> Receipt:
             f"{path} is the receipt of run {receipt.number}, not of {manifest.number}; {remedy}"
         )
     return receipt
+
+
+def _receipt(manifest: Manifest) -> str:
+    return f"{_folder(manifest)}/receipt.json"
 
 
 def _folder(manifest: Manifest) -> str:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from strandline.alone import tables
+from strandline.alone.stores import tables
 from strandline.cells.values import compact
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Work

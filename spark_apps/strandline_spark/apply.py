@@ -18,6 +18,12 @@ PARTITION = "_is_head"
 _PROPERTIES = {"delta.enableDeletionVectors": "true"}
 
 
+def prepare(rows: DataFrame, path: str) -> None:
+    """Lets a history that was made without Spark take the rows, as one of Spark's own would."""
+    delta.evolve(rows, path)
+    delta.put(rows.sparkSession, path, _PROPERTIES)
+
+
 def widen(versions: DataFrame, path: str) -> None:
     """Adds the columns that the history lacks, if there is one."""
     spark = versions.sparkSession

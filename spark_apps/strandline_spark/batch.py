@@ -20,6 +20,13 @@ from strandline_spark.reading import Reading
 from strandline_spark.shape import Known
 from strandline_spark.single import single
 
+QUARANTINE = (
+    "table STRING, topic STRING, topic_id STRING, partition INT, offset BIGINT, "
+    "timestamp TIMESTAMP, key BINARY, value BINARY, "
+    "headers ARRAY<STRUCT<key: STRING, value: BINARY>>, "
+    "record_key STRING, reason STRING, detail STRING, run INT"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Tally:

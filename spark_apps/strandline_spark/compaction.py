@@ -18,7 +18,19 @@ from strandline.errors import StrandlineError
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import Counts, Receipt, TableReceipt
-from strandline_spark import abandoned, control, delta, gateway, intake, memory, settings, small
+from strandline.runs.way import Way
+from strandline_spark import (
+    abandoned,
+    control,
+    delta,
+    gateway,
+    intake,
+    memory,
+    settings,
+    small,
+    turn,
+)
+from strandline_spark.batch import QUARANTINE
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.intake import Shared
 from strandline_spark.small import Few
@@ -31,13 +43,6 @@ _Work = Callable[[SparkSession, TableCut], TableReceipt]
 SIDE_BY_SIDE = 4
 
 _LOOKS = 5  # at one table: more than a run makes commits to it
-
-QUARANTINE = (
-    "table STRING, topic STRING, topic_id STRING, partition INT, offset BIGINT, "
-    "timestamp TIMESTAMP, key BINARY, value BINARY, "
-    "headers ARRAY<STRUCT<key: STRING, value: BINARY>>, "
-    "record_key STRING, reason STRING, detail STRING, run INT"
-)
 
 # What the engine relies on, whatever the cluster's defaults are.
 SETTINGS = {
@@ -91,9 +96,11 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
             is_small = cut.table in few.short
             given = shared if is_small else None
             run = TableRun(own, manifest, cut, announced, cut.table in refused, is_small, given)
-            return run.compact()
+            done = run.compact()
+            log.info("%s: %s", cut.table, done.summary(manifest.work))
+            return done
 
-        done = side_by_side(spark, manifest.tables, apply, few)
+        done = side_by_side(spark, manifest, apply, few)
     seconds = round(time.monotonic() - began, 3)
     return Receipt(manifest.source, manifest.number, done, announced.records, seconds)
 
@@ -114,12 +121,21 @@ def _hush(spark: SparkSession) -> None:
 
 
 def side_by_side(
-    spark: SparkSession,
-    cuts: Iterable[TableCut],
-    work: _Work,
-    few: Few = small.NONE,
+    spark: SparkSession, manifest: Manifest, work: _Work, few: Few = small.NONE
 ) -> tuple[TableReceipt, ...]:
     """What the work did to each table; one that it fails on does not hold the others."""
+
+    def taken(own: SparkSession, cut: TableCut) -> TableReceipt:
+        turn.taken(own, manifest, cut)
+        return replace(work(own, cut), way=Way.SPREAD)
+
+    return attempts(spark, manifest.tables, taken, few)
+
+
+def attempts(
+    spark: SparkSession, cuts: Iterable[TableCut], work: _Work, few: Few = small.NONE
+) -> tuple[TableReceipt, ...]:
+    """What the work did to each of these, tables of the source or others."""
     every = {**SETTINGS, **memory.settings(spark)}
 
     def attempt(cut: TableCut) -> TableReceipt:

@@ -10,8 +10,8 @@ from strandline_spark.single import single
 
 _PLACE = ("_key", "_seq_from")
 _TEXT = "string"
-# When and in which run a version was made is no part of it.
-_PASSING = frozenset({*_PLACE, "_recorded_at"})
+# When a version was recorded is no part of it, nor what only this engine goes on from.
+_PASSING = frozenset({*_PLACE, "_recorded_at", "_scope", "_seq_seen"})
 
 
 def counted(old: DataFrame, new: DataFrame) -> dict[str, int]:

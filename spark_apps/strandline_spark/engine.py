@@ -24,11 +24,13 @@ from strandline.law import Rules, no_rules
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest
 from strandline.runs.receipt import Receipt
+from strandline.runs.way import Way
 from strandline.sources.source import Source
 from strandline_spark import delta, settings
 from strandline_spark.changes import quoted
-from strandline_spark.compaction import SETTINGS, compact
+from strandline_spark.compaction import SETTINGS
 from strandline_spark.session import local
+from strandline_spark.work import done
 
 _LANDING = (
     "topic string, topic_id string, partition int, offset bigint, timestamp timestamp, "
@@ -64,6 +66,7 @@ class CaptureLake(CaptureRuns):
     moment: datetime
     rules: Rules = no_rules
     known: set[str] = field(default_factory=set)
+    way: Way = Way.SPREAD
 
     def land(self, records: Iterable[Record]) -> None:
         """Appends records to the landing table."""
@@ -88,7 +91,7 @@ class CaptureLake(CaptureRuns):
 
     def compact(self, manifest: Manifest) -> Receipt:
         """Applies the manifest."""
-        return compact(self.session, manifest)
+        return done(self.session, manifest)
 
 
 def rows(

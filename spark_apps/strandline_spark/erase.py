@@ -38,9 +38,7 @@ def erase(spark: SparkSession, manifest: Manifest) -> Receipt:
     prepare(spark, lake)
     for copies in (lake.shadows, lake.snapshots):
         files.remove(spark, copies)
-    done = side_by_side(
-        spark, manifest.tables, lambda own, cut: _Erased(own, manifest, cut).receipt()
-    )
+    done = side_by_side(spark, manifest, lambda own, cut: _Erased(own, manifest, cut).receipt())
     left = tuple(_as_left(spark, lake, table) for table in done)
     return Receipt(
         manifest.source, manifest.number, left, seconds=round(time.monotonic() - began, 3)
@@ -79,6 +77,8 @@ class _Erased:
                 did[path.rpartition("/")[2]] = self._deleted(path, column, digests)
         # They have said where records lie that landing holds for the next run.
         abandoned.forget_before(self._spark, self._lake, self._cut.table, self._manifest.number)
+        # The way alone had its records there, and finds them in landing where it is to go on.
+        files.remove(self._spark, self._lake.records(self._cut.table))
         did["history"] = self._from_history(digests)
         scrubbed(self._spark, self._lake.landing, shared=True)
         for path in self._keyed:

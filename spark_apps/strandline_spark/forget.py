@@ -9,9 +9,8 @@ from pyspark.sql import functions as F
 from strandline.changes.change import Op
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
+from strandline.runs.upkeep import VERSIONS
 from strandline_spark import delta, landing, noted
-
-VERSIONS = "versions forgotten"
 
 _RECORD = ("topic_id", "partition", "offset")
 _DELIVERY = ("_topic_id", "_partition", "_offset")

@@ -4,32 +4,35 @@ Every step is a pure function of the manifest and may be repeated.
 """
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import Counts, Receipt, TableReceipt
-from strandline.runs.upkeep import Upkeep
+from strandline.runs.upkeep import VERSIONS, Upkeep
 from strandline_spark import abandoned, delta, forget, noted
-from strandline_spark.compaction import prepare, side_by_side
+from strandline_spark.compaction import attempts, prepare, side_by_side
 from strandline_spark.tidy import added, tidied
 
 
-def maintain(spark: SparkSession, manifest: Manifest) -> Receipt:
-    """Tends every table of the manifest, then the stores of the source."""
+def maintain(
+    spark: SparkSession, manifest: Manifest, cuts: tuple[TableCut, ...] | None = None
+) -> Receipt:
+    """Tends tables of the manifest, all or these, then the stores of the source."""
     began = time.monotonic()
     lake = SourceLake(manifest.lake, manifest.source)
     prepare(spark, lake)
     upkeep = Upkeep(**manifest.order)
+    wanted = manifest if cuts is None else replace(manifest, tables=cuts)
     tables = side_by_side(
-        spark, manifest.tables, lambda own, cut: _Tended(own, manifest, cut, upkeep).receipt()
+        spark, wanted, lambda own, cut: _Tended(own, manifest, cut, upkeep).receipt()
     )
     # The log of what is read beside them: those of the watch tidy up after themselves.
     books = (lake.manifests, lake.publications, lake.partitions, lake.gaps)
     stores = [TableCut(p, "", ()) for p in (lake.landing, lake.quarantine, lake.control, *books)]
-    done = side_by_side(spark, stores, lambda own, cut: _store(own, manifest, cut.table, upkeep))
+    done = attempts(spark, stores, lambda own, cut: _store(own, manifest, cut.table, upkeep))
     seconds = round(time.monotonic() - began, 3)
     return Receipt(manifest.source, manifest.number, tables, seconds=seconds, stores=done)
 
@@ -66,7 +69,7 @@ class _Tended:
     def _forget(self) -> dict[str, int]:
         did, of = {}, (self.spark, self.manifest, self.cut)
         if self.upkeep.history:
-            did[forget.VERSIONS] = forget.versions(*of, self.upkeep.history)
+            did[VERSIONS] = forget.versions(*of, self.upkeep.history)
         if self.upkeep.changes:
             did["changes forgotten"] = forget.changes(*of, self.upkeep.changes)
         return did

@@ -49,7 +49,7 @@ def reconcile(spark: SparkSession, manifest: Manifest) -> Receipt:
     announced = control.announced(session(spark, SETTINGS), manifest, rules)
     done = side_by_side(
         spark,
-        manifest.tables,
+        manifest,
         lambda own, cut: _Reconciled(
             own, manifest, cut, announced, refused=True, small=False
         ).receipt(),

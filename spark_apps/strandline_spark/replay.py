@@ -37,7 +37,7 @@ from strandline_spark.compaction import SETTINGS, prepare, session, side_by_side
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.control import Announced
 from strandline_spark.noted import Noted
-from strandline_spark.swap import Stores
+from strandline_spark.swap import Mark, Stores
 from strandline_spark.table import TableRun
 
 _BEFORE = -1  # a run that counts as applied where nothing is
@@ -57,7 +57,7 @@ def replay(spark: SparkSession, manifest: Manifest) -> Receipt:
     def again(own: SparkSession, cut: TableCut) -> TableReceipt:
         return _Replay(own, manifest, cut, announced, cut.table in few.short).receipt(order)
 
-    done = side_by_side(spark, manifest.tables, again, few)
+    done = side_by_side(spark, manifest, again, few)
     _refuse_half(spark, lake, manifest, done)
     if order.swap:
         # One after the other: all tables share one quarantine.
@@ -76,7 +76,7 @@ def undo(spark: SparkSession, manifest: Manifest) -> Receipt:
     lake = SourceLake(manifest.lake, manifest.source)
     prepare(spark, lake)
     of = Rebuild(**manifest.order).undo or 0
-    done = side_by_side(spark, manifest.tables, lambda own, cut: _undone(own, manifest, cut, of))
+    done = side_by_side(spark, manifest, lambda own, cut: _undone(own, manifest, cut, of))
     _refuse_half(spark, lake, manifest, done)
     for receipt in done:
         if receipt.error is None:
@@ -143,7 +143,7 @@ class _Replay:
             return replace(receipt, counts=counts)
         receipt = replace(receipt, changed=True, did={**found, **before})
         note = replace(noted.last(spark, shadow.lake, self.cut), receipt=receipt).text()
-        swap.stores(Stores.of(spark, shadow.lake, table), lake, table, number, note)
+        swap.stores(Stores.of(spark, shadow.lake, table), lake, table, Mark(number, note))
         return replace(receipt, history_version=delta.version(spark, history))
 
     def _refuse_loss(self, lake: SourceLake) -> None:
@@ -198,7 +198,7 @@ def _taken_back(spark: SparkSession, manifest: Manifest, cut: TableCut, of: int)
         told=earlier.told if earlier else None,
     )
     back = replace(back, receipt=replace(back.receipt, orphaned_moves=back.orphans))
-    swap.stores(before, lake, cut.table, manifest.number, back.text())
+    swap.stores(before, lake, cut.table, Mark(manifest.number, back.text()))
     return back
 
 

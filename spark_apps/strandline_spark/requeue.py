@@ -41,7 +41,7 @@ def requeue(spark: SparkSession, manifest: Manifest) -> Receipt:
     def again(own: SparkSession, cut: TableCut) -> Requeued:
         return Requeued(own, manifest, cut, announced, refused=True, small=cut.table in few.short)
 
-    tables = side_by_side(spark, manifest.tables, lambda own, cut: again(own, cut).compact(), few)
+    tables = side_by_side(spark, manifest, lambda own, cut: again(own, cut).compact(), few)
     # One after the other, and last: they all leave one table, and what follows may find them there.
     done = tuple(
         _struck(again(session(spark, SETTINGS), cut), receipt)

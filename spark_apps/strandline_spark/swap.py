@@ -48,18 +48,30 @@ class Stores:
         )
 
 
-def stores(new: Stores, lake: SourceLake, table: str, run: int, note: str) -> None:
-    """Replaces the stores of a table; `note` goes with the commit of its history."""
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What the commits of a swap carry: their transaction and, with the history, a run's `note`.
+
+    A swap is done once for each run and `application`, however often it is tried.
+    """
+
+    run: int
+    note: str
+    application: str = delta.APPLICATION
+
+
+def stores(new: Stores, lake: SourceLake, table: str, mark: Mark) -> None:
+    """Replaces the stores of a table."""
     spark, paths = new.history.sparkSession, _paths(lake, table)
     for name in ("changes", *_SIDE):
         rows = getattr(new, name)
         if rows is not None:
             partitions = (changes.PARTITION,) if name == "changes" else ()
-            _overwrite(rows, paths[name], run, partitions)
+            _overwrite(rows, paths[name], mark, partitions)
         elif delta.exists(spark, paths[name]):
             DeltaTable.forPath(spark, paths[name]).delete()
-    with delta.fenced(spark, run, note):
-        _overwrite(new.history, paths["history"], run, (apply.PARTITION,))
+    with delta.fenced(spark, mark.run, mark.note, mark.application):
+        _overwrite(new.history, paths["history"], mark, (apply.PARTITION,))
 
 
 def is_half_done(spark: SparkSession, lake: SourceLake, table: str, run: int) -> bool:
@@ -75,13 +87,13 @@ def quarantine(spark: SparkSession, path: str, table: str, rows: DataFrame, run:
     DeltaTable.forPath(spark, path).delete(old)
 
 
-def _overwrite(rows: DataFrame, path: str, run: int, partitions: tuple[str, ...]) -> None:
+def _overwrite(rows: DataFrame, path: str, mark: Mark, partitions: tuple[str, ...]) -> None:
     (
         rows.write.format("delta")
         .mode("overwrite")
         .option("overwriteSchema", "true")
-        .option("txnAppId", delta.APPLICATION)
-        .option("txnVersion", str(run))
+        .option("txnAppId", mark.application)
+        .option("txnVersion", str(mark.run))
         .partitionBy(*partitions)
         .save(path)
     )

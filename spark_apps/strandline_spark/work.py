@@ -1,16 +1,20 @@
 """What a manifest asks for, done: each work has a module of its own."""
 
 import logging
+import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
+from strandline.alone.work import announced
 from strandline.runs.lake import SourceLake
-from strandline.runs.manifest import PUBLICATION, Manifest, Work
+from strandline.runs.manifest import PUBLICATION, Manifest, TableCut, Work
 from strandline.runs.receipt import Receipt
 from strandline_spark import delta, files
 from strandline_spark.compaction import compact
 from strandline_spark.erase import erase
+from strandline_spark.handout import handed_out
 from strandline_spark.maintenance import maintain
 from strandline_spark.reconcile import reconcile
 from strandline_spark.replay import replay, undo
@@ -20,7 +24,6 @@ log = logging.getLogger(__name__)
 
 _DONE_BY: Mapping[Work, Callable[[SparkSession, Manifest], Receipt]] = {
     Work.COMPACT: compact,
-    Work.MAINTAIN: maintain,
     Work.REQUEUE: requeue,
     Work.REPLAY: replay,
     Work.UNDO: undo,
@@ -30,8 +33,30 @@ _DONE_BY: Mapping[Work, Callable[[SparkSession, Manifest], Receipt]] = {
 
 
 def done(spark: SparkSession, manifest: Manifest) -> Receipt:
-    """Works the manifest off, be it again; whichever DAG has found it open."""
-    return _DONE_BY[manifest.work](spark, manifest)
+    """Works the manifest off, be it again; whichever DAG has found it open.
+
+    Small tables go alone, and are handed out to Spark's tasks; the others, and those that cannot be
+    done alone, are spread.
+    """
+    began = time.monotonic()
+    known = announced(manifest)
+    tables = {receipt.table: receipt for receipt in handed_out(spark, manifest, known)}
+    rest = tuple(cut for cut in manifest.tables if cut.table not in tables)
+    spread = _spread(spark, manifest, rest)
+    tables |= {receipt.table: receipt for receipt in spread.tables}
+    done = tuple(tables[cut.table] for cut in manifest.tables)
+    control = known.records if manifest.work is Work.COMPACT else 0
+    seconds = round(time.monotonic() - began, 3)
+    return Receipt(manifest.source, manifest.number, done, control, seconds, spread.stores)
+
+
+def _spread(spark: SparkSession, manifest: Manifest, cuts: tuple[TableCut, ...]) -> Receipt:
+    """What was done to these tables, each over many tasks, and to what is no table."""
+    if manifest.work is Work.MAINTAIN:
+        return maintain(spark, manifest, cuts)
+    if not cuts:
+        return Receipt(manifest.source, manifest.number, ())
+    return _DONE_BY[manifest.work](spark, replace(manifest, tables=cuts))
 
 
 def work_off(spark: SparkSession, manifest: Manifest, receipt: str) -> None:
@@ -46,8 +71,9 @@ def work_off(spark: SparkSession, manifest: Manifest, receipt: str) -> None:
         return
     log.info("Run %d of %s: %s", manifest.number, manifest.source, manifest.work)
     made = done(spark, manifest)
-    for table in (*made.tables, *made.stores):
-        log.info("%s: %s", table.table, table.summary(manifest.work))
+    if manifest.work is not Work.COMPACT:  # which has a line as soon as a table is done
+        for table in (*made.tables, *made.stores):
+            log.info("%s: %s", table.table, table.summary(manifest.work))
     files.write_text(spark, receipt, made.to_json())
 
 

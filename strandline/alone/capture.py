@@ -12,8 +12,8 @@ from deltalake import write_deltalake
 
 from strandline import connectors
 from strandline.alone import compaction
-from strandline.alone.landing import LANDING, cells
-from strandline.alone.tables import opened
+from strandline.alone.stores.landing import LANDING, cells
+from strandline.alone.stores.tables import opened
 from strandline.changes.change import Control
 from strandline.changes.record import Record
 from strandline.errors import UndecodableError
@@ -23,6 +23,7 @@ from strandline.law.decode.general import Decoder
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, OffsetRange, TableCut
 from strandline.runs.receipt import Receipt
+from strandline.runs.way import Way
 
 SOURCE = "capture"
 _UNKNOWN = {"timestamp_type": 0, "leader_epoch": 0}  # of which a capture tells nothing
@@ -40,6 +41,7 @@ class CaptureRuns(ABC):
     moment: datetime
     rules: Rules
     known: set[str]
+    way: Way
 
     @abstractmethod
     def land(self, records: Iterable[Record]) -> None:
@@ -91,6 +93,7 @@ class CaptureRuns(ABC):
             control=tuple(
                 piece for t in topics.keys() - tables.keys() for piece in _ranges(topics[t])
             ),
+            way=self.way,
         )
 
     def _is_control(self, record: Record) -> bool:
@@ -106,6 +109,7 @@ class CaptureLake(CaptureRuns):
     moment: datetime
     rules: Rules = no_rules
     known: set[str] = field(default_factory=set)
+    way: Way = Way.ALONE
 
     def compact(self, manifest: Manifest) -> Receipt:
         """Applies the manifest."""

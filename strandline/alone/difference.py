@@ -6,14 +6,15 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from strandline.alone import history
-from strandline.alone.history import Place, Replacement
-from strandline.changes.columns import IS_CURRENT, RECORDED_AT
+from strandline.alone.stores import history
+from strandline.alone.stores.history import Place, Replacement
+from strandline.changes.columns import IS_CURRENT, RECORDED_AT, SCOPE, SEQ_SEEN
 from strandline.changes.version import Version
 from strandline.law.continuation import Run
 from strandline.runs.receipt import Counts
 
-_PASSING = frozenset({RECORDED_AT})
+# When it was recorded is no part of a version; nor is what only Spark goes on from.
+_PASSING = frozenset({RECORDED_AT, SCOPE, SEQ_SEEN})
 Standing = Mapping[Place, Mapping[str, Any]]
 
 
@@ -26,13 +27,8 @@ def replacement(stored: DeltaTable | None, standing: Standing, found: Run) -> Re
     heads = _heads(versions)
     places = {_place(version): version for version in versions}
     anew = stored is None or (found.whole and not history.has(stored, columns))
-    # As the table gives them back: a float of 32 bits is not the one that it was made of.
-    made = history.arrow(list(places.values()), heads, history.schema(columns)).to_pylist()
-    same = {
-        at
-        for at, row in zip(places, made, strict=True)
-        if at in standing and _is_same(standing[at], row)
-    }
+    made = _made(found).items()
+    same = {at for at, row in made if at in standing and _is_same(standing[at], row)}
     if anew:
         come = [
             replace(version, recorded_at=standing[at][RECORDED_AT]) if at in same else version
@@ -44,8 +40,31 @@ def replacement(stored: DeltaTable | None, standing: Standing, found: Run) -> Re
     return Replacement(columns, come, gone, heads, whole=False)
 
 
+def compared(old: Standing, found: Run) -> dict[str, int]:
+    """How many versions are in both and equal, in both and different, only in one.
+
+    A version is known by its key and the position that it begins at.
+    """
+    new = _made(found)
+    both = old.keys() & new.keys()
+    equal = sum(_is_same(old[at], new[at]) for at in both)
+    return {
+        "equal": equal,
+        "different": len(both) - equal,
+        "only in the old": len(old) - len(both),
+        "only in the new": len(new) - len(both),
+    }
+
+
+def _made(found: Run) -> Standing:
+    """The versions as the table gives them back: a float of 32 bits is not that of the version."""
+    versions = found.found.versions
+    rows = history.arrow(versions, _heads(versions), history.schema(found.found.columns))
+    return dict(zip(map(_place, versions), rows.to_pylist(), strict=True))
+
+
 def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two rows are one version; when it was recorded is no part of it."""
+    """Whether two rows are one version."""
     names = {*one, *other} - _PASSING
     return all(_is_equal(one.get(name), other.get(name)) for name in names)
 

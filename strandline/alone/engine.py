@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from strandline.alone.capture import SOURCE, CaptureLake, connector_of
-from strandline.alone.tables import opened, rows
+from strandline.alone.stores.tables import opened, rows
 from strandline.changes.change import Quarantined
 from strandline.changes.record import Coordinates, Record
 from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS

@@ -7,12 +7,15 @@ from datetime import datetime
 
 from deltalake import DeltaTable
 
-from strandline.alone import difference, fencing, history, noted, quarantine, records
-from strandline.alone.control import Control
-from strandline.alone.landing import landed
-from strandline.alone.noted import Noted
-from strandline.alone.records import OnRecord
-from strandline.alone.tables import opened
+from strandline.alone import difference
+from strandline.alone.stores import fencing, history, noted, quarantine, records
+from strandline.alone.stores.control import Control
+from strandline.alone.stores.landing import landed
+from strandline.alone.stores.noted import Noted
+from strandline.alone.stores.records import OnRecord
+from strandline.alone.stores.tables import opened
+from strandline.alone.takeover import OnceLanded
+from strandline.changes.change import Quarantined
 from strandline.changes.record import Record
 from strandline.connectors import CONNECTORS
 from strandline.formats.schema_history import SchemaHistory
@@ -24,40 +27,54 @@ from strandline.runs import conservation
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import Counts, TableReceipt
+from strandline.runs.way import Way
 
 
 @dataclass(frozen=True, slots=True)
 class TableRun:
-    """The table's part of a manifest."""
+    """The table's part of a manifest.
+
+    `given`: records of the table that are read again, in place of those that the manifest pins.
+    """
 
     manifest: Manifest
     cut: TableCut
     control: Control
+    given: tuple[Record, ...] | None = None
 
     @property
-    def _lake(self) -> SourceLake:
+    def lake(self) -> SourceLake:
+        """The source's."""
         return SourceLake(self.manifest.lake, self.manifest.source)
 
     def compact(self) -> TableReceipt:
         """Applies what was landed; raises what goes wrong, having committed no history."""
-        uri, run = self._lake.history(self.cut.table), self.manifest.number
+        uri, run = self.lake.history(self.cut.table), self.manifest.number
         stored = opened(uri)
         applied = fencing.applied(stored)
         before = None if stored is None else noted.last(stored)
         if stored is not None and applied >= run:
             return replace(noted.of_run(stored, run).receipt, history_version=stored.version())
-        arrived = landed(self._lake.landing, self.manifest.landing_version, self.cut.ranges)
-        known = OnRecord(
-            self._lake.records(self.cut.table),
-            run if stored is None else applied,  # records may be on record where no row is
-            before.facts if before is not None and before.rules == self._rules else None,
-            self.control.after(applied),
-        )
+        arrived = self._arrived()
+        known = self._known(before, run if stored is None else applied)
         now = self.control.after(run)
         if not arrived and (before is None or known.announced == now):
             return self._untouched(stored, before)
         found = continuation.run(self._table, known, arrived, now)
-        return self._committed(stored, found, arrived, before)
+        return self._committed(stored, remembered(found, before), arrived, before)
+
+    def _arrived(self) -> Sequence[Record]:
+        if self.given is not None:
+            return self.given
+        return landed(self.lake.landing, self.manifest.landing_version, self.cut.ranges)
+
+    def _known(self, before: Noted | None, applied: int) -> continuation.OnRecord:
+        """What the runs up to `applied` have left; records may be on record where no row is."""
+        announced = self.control.after(applied)
+        if _is_spread(before):
+            return OnceLanded(self.manifest, self.cut, announced)
+        facts = before.facts if before is not None and before.rules == self._rules else None
+        return OnRecord(self.lake.records(self.cut.table), applied, facts, announced)
 
     def _untouched(self, stored: DeltaTable | None, before: Noted | None) -> TableReceipt:
         """Where nothing landed there is nothing to be written."""
@@ -93,10 +110,10 @@ class TableRun:
     ) -> TableReceipt:
         table, run = self.cut.table, self.manifest.number
         conservation.check(found.counts, self.cut.topic)
-        refused = {each.at: each for each in found.refused}
-        of_these = [(record, refused[record.at]) for record in arrived if record.at in refused]
-        quarantine.put(self._lake.quarantine, table, of_these, run)
-        records.put(self._lake.records(table), found.entered, run)
+        refused = self._refused(arrived, found)
+        again = self.given is not None
+        quarantine.put(self.lake.quarantine, table, refused, run, again=again)
+        records.put(self.lake.records(table), found.entered, run, anew=_is_spread(before))
         standing = history.standing(stored, None if found.whole else found.keys)
         change = difference.replacement(stored, standing, found)
         counts = replace(
@@ -117,6 +134,33 @@ class TableRun:
         )
         if stored is None and not (found.counts.changes or found.counts.duplicates):
             return receipt  # no row was ever sent: there is no history to be made yet
-        text = Noted(receipt, found.facts, self._rules).text()
-        version = history.commit(self._lake.history(table), stored, change, run, text)
+        forgotten = None if before is None else before.forgotten
+        text = Noted(receipt, found.facts, self._rules, forgotten=forgotten).text()
+        version = history.commit(self.lake.history(table), stored, change, run, text)
         return replace(receipt, history_version=version)
+
+    @staticmethod
+    def _refused(arrived: Sequence[Record], found: Run) -> list[tuple[Record, Quarantined]]:
+        """The records that arrived and cannot be read, each with the reason."""
+        refused = {each.at: each for each in found.refused}
+        return [(record, refused[record.at]) for record in arrived if record.at in refused]
+
+
+def _is_spread(before: Noted | None) -> bool:
+    """Whether Spark has made the history, and keeps other things on record."""
+    return before is not None and before.way is Way.SPREAD
+
+
+def remembered(found: Run, before: Noted | None) -> Run:
+    """What a run came to, without the versions that the source's retention has forgotten."""
+    if before is None or before.forgotten is None:
+        return found
+    moment = datetime.fromisoformat(before.forgotten)
+    heads = {version.key: version for version in found.found.versions}
+    kept = [
+        version
+        for version in found.found.versions
+        if version is heads[version.key] or version.valid_to is None or version.valid_to >= moment
+    ]
+    counts = replace(found.found.counts, history_rows=len(kept))
+    return replace(found, found=replace(found.found, versions=kept, counts=counts))

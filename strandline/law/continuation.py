@@ -40,6 +40,8 @@ class Entry:
 # A record, and where it is found again.
 Entered = tuple[Record, Entry]
 
+NOWHERE = Entry("")  # of a record that is not on record yet: no key is empty
+
 
 @dataclass(frozen=True, slots=True)
 class Announced:
@@ -113,7 +115,9 @@ def run(made: Made, known: OnRecord, arrived: Sequence[Record], now: Announced) 
     _, found = _onto(table, arrived, now)
     entries = _entries(table)
     renamed = [
-        (record, entries[record.at]) for record, of in every if entries.get(record.at, of) != of
+        (record, entry)
+        for record, of in every
+        if (entry := entries.get(record.at, Entry() if of == NOWHERE else of)) != of
     ]
     return replace(found, whole=True, entered=[*found.entered, *renamed])
 

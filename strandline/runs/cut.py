@@ -52,6 +52,7 @@ def next_manifest(
         number=pin.number,
         planned_at=pin.planned_at,
         landing_version=pin.landing_version,
+        way=source.way,
         tables=_tables(source, _visited(source, ranges, landed, held)),
         control=tuple(
             offsets

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from strandline.changes.rules import TableRules
+from strandline.runs.way import Way
 
 FORMAT = 2
 
@@ -68,6 +69,7 @@ class Manifest:
     that the run makes. `landing_version` pins the landing table. `control` holds the ranges of
     topics without rows. `planned_at` is the plan's time in ISO-8601 UTC: what the run records as
     `_recorded_at`, so a repetition records the same. `order` is the work's own dataclass as fields.
+    `way` is that of its tables, unless the environment names another one.
     """
 
     source: str
@@ -80,6 +82,7 @@ class Manifest:
     control: tuple[OffsetRange, ...] = ()
     work: Work = Work.COMPACT
     order: Mapping[str, Any] = field(default_factory=dict)
+    way: Way = Way.AUTO
 
     @property
     def applies(self) -> bool:
@@ -109,7 +112,9 @@ class Manifest:
             for cut in fields.pop("tables")
         )
         work = Work(fields.pop("work", Work.COMPACT))
-        return Manifest(tables=tables, control=_ranges(fields.pop("control")), work=work, **fields)
+        way = Way(fields.pop("way", Way.AUTO))
+        control = _ranges(fields.pop("control"))
+        return Manifest(tables=tables, control=control, work=work, way=way, **fields)
 
 
 def _ranges(items: list[Mapping[str, str]]) -> tuple[OffsetRange, ...]:

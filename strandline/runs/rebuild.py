@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-STORES = ("history", "changes", "deleted_keys", "moves", "quarantine")
+STORES = ("history", "records", "changes", "deleted_keys", "moves", "quarantine")
 
 
 @dataclass(frozen=True, slots=True)

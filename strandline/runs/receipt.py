@@ -7,6 +7,7 @@ from typing import Any
 
 from strandline.runs.manifest import Work
 from strandline.runs.rebuild import STORES
+from strandline.runs.way import Way
 
 FORMAT = 1
 
@@ -39,7 +40,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class TableReceipt:
-    """What became of one table.
+    """What became of one table, and which `way` it went.
 
     `error` is None where the run's work was done on the table, else what was wrong and what to do.
     What a compaction failed on keeps its records for the next one. `history_version` is the Delta
@@ -59,6 +60,7 @@ class TableReceipt:
     regress: str | None = None
     transient: bool = False
     did: Mapping[str, int] = field(default_factory=dict)
+    way: Way | None = None
 
     def summary(self, work: Work) -> str:
         """What a run with that work did to the table, in a line for logs."""

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+VERSIONS = "versions forgotten"  # as receipts count them
+
 
 @dataclass(frozen=True, slots=True)
 class Upkeep:

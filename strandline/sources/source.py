@@ -19,6 +19,7 @@ from strandline.changes.position import LAST_EPOCH
 from strandline.changes.rules import PLACEHOLDER, Epoch, TableRules, column_type, since
 from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError
+from strandline.runs.way import Way, way
 from strandline.sources import duration
 from strandline.sources.retention import Retention
 from strandline.sources.section import Section
@@ -72,7 +73,8 @@ class Source:
     """One database as Strandline sees it.
 
     `segment_bytes` bounds what one landing task holds in memory, `max_segments` how many mapped
-    tasks one landing run plans; what is over is carried to the next run.
+    tasks one landing run plans; what is over is carried to the next run. `alone`: its runs go
+    without Spark, in Airflow's own tasks.
     """
 
     name: str
@@ -80,6 +82,8 @@ class Source:
     topic_prefix: str
     kafka_connection: str
     spark_connection: str
+    way: Way
+    alone: bool
     lake: str
     land_schedule: str | None
     compact_schedule: str | None
@@ -213,6 +217,7 @@ class _Document:
                 f"{self.path}: no lake: set 'lake' to a folder or URI there, "
                 f"or the variable {LAKE_VARIABLE} for all sources"
             )
+        alone = self._is_alone(top)
         titles = ("kafka", "schedule", "landing", "spark")
         kafka, schedule, landing, spark = map(top.section, titles)
         rules = TableRules(
@@ -237,6 +242,8 @@ class _Document:
             segment_bytes=landing.positive("segment_bytes", 64 << 20),
             max_segments=landing.positive("max_segments", 64),
             spark_connection=spark.take("connection", str, "spark_default"),
+            way=Way.ALONE if alone else self._way(spark),
+            alone=alone,
             spark_conf=MappingProxyType(spark.mapping("conf")),
             tables=self._tables(top, prefix, rules, tolerance),
             default_rules=rules,
@@ -246,7 +253,23 @@ class _Document:
         )
         for section in (top, kafka, schedule, landing, spark):
             section.finish()
+        if alone and source.retention.changes is not None:
+            raise SpecError(
+                f"{self.path}: [retention]: 'changes' is what Spark keeps: leave it out, or leave "
+                'out engine = "alone"'
+            )
         return source
+
+    def _is_alone(self, top: Section) -> bool:
+        engine = top.take("engine", str, "spark")
+        if engine not in {"spark", "alone"}:
+            raise SpecError(
+                f"{self.path}: top level: 'engine' must be spark or alone, not '{engine}'"
+            )
+        return bool(engine == "alone")
+
+    def _way(self, spark: Section) -> Way:
+        return way(spark.take("way", str, Way.AUTO), f"{self.path}: [spark]: 'way'")
 
     def _placeholder(self, top: Section) -> str:
         placeholder: str = top.take("placeholder", str, PLACEHOLDER)

@@ -10,7 +10,7 @@ import pytest
 from deltalake import write_deltalake
 from strandline_airflow import catalogue, land_run
 
-from strandline.alone import tables
+from strandline.alone.stores import tables
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Work
 from strandline.runs.segment import Gap

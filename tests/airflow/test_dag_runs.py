@@ -17,7 +17,7 @@ from strandline_airflow.orders import Order
 from strandline_airflow.runs import read_manifest
 
 from examples.embedded_kafka import NOBODY
-from strandline.alone.tables import write_text
+from strandline.alone.stores.tables import write_text
 from strandline.errors import Terminal, Transient
 from strandline.runs.manifest import TableCut, Work
 from strandline.runs.receipt import Counts, Receipt, TableReceipt

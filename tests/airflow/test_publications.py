@@ -7,7 +7,7 @@ from strandline_airflow.ledger import Superseded
 from strandline_airflow.manifests import Manifests
 from strandline_airflow.runs import read_manifest, read_receipt, write_manifest
 
-from strandline.alone.tables import read_text, write_text
+from strandline.alone.stores.tables import read_text, write_text
 from strandline.errors import Terminal, Transient
 from strandline.runs.manifest import OffsetRange, TableCut, Work
 from strandline.runs.receipt import Counts, Receipt, TableReceipt

@@ -13,7 +13,8 @@ from typing import Any
 
 from deltalake.table import TableMerger
 
-from strandline.alone import compaction, fencing
+from strandline.alone import compaction
+from strandline.alone.stores import fencing
 from strandline.runs.manifest import Manifest
 
 

@@ -11,7 +11,7 @@ from events import Stream
 
 from strandline.alone.capture import CaptureLake
 from strandline.alone.compaction import compact
-from strandline.alone.tables import opened, rows
+from strandline.alone.stores.tables import opened, rows
 from strandline.engine import recorded_at
 from strandline.law import interpret
 from strandline.runs.lake import SourceLake

@@ -4,18 +4,22 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from events import COLUMNS, EPOCH_MS, Stream
 
-from strandline.alone import fencing
+from strandline.alone import choice
 from strandline.alone.capture import CaptureLake
-from strandline.alone.control import Control
-from strandline.alone.tables import opened, rows
+from strandline.alone.stores import fencing
+from strandline.alone.stores.control import Control
+from strandline.alone.stores.tables import opened, rows
 from strandline.changes.rules import TableRules
 from strandline.engine import recorded_at
 from strandline.law import in_runs, total
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import TableCut
+from strandline.runs.way import Way
 
 TOPIC = Stream().topic
 
@@ -111,18 +115,50 @@ def test_a_column_whose_name_delta_rs_cannot_write_stops_its_table_and_says_what
     assert opened(capture.lake.history(TOPIC)) is None
 
 
-def test_a_history_that_spark_has_made_is_not_gone_on_with(capture):
-    s = Stream()
-    s.change("c", 1, 1, name="a")
-    run(capture, 1, s.records)
+def spread(capture):
+    """Makes the table's history one that Spark has made, by what it notes."""
     stored = opened(capture.lake.history(TOPIC))
-    noted = json.dumps({"receipt": {}, "kinds": []})  # as the engine in Spark notes
+    noted = json.dumps({"receipt": {"table": TOPIC, "topic": TOPIC, "counts": {}}, "kinds": []})
     stored.alter.set_table_properties(
         {"delta.appendOnly": "false"}, commit_properties=fencing.commit(2, noted)
     )
+
+
+def test_a_history_that_spark_has_made_is_gone_on_with_from_landing(capture):
+    s = Stream()
+    s.change("c", 1, 1, name="a")
+    run(capture, 1, s.records)
+    spread(capture)
     s.change("c", 2, 2, name="b")
-    assert "through Spark" in run(capture, 3, s.records[1:]).error
+    assert run(capture, 3, s.records[1:]).error is None
+    assert versions(capture, "name") == [("a",), ("b",)]
+    known = rows(opened(capture.lake.records(TOPIC)), 'SELECT "offset", run FROM stored')
+    assert sorted((row["offset"], row["run"]) for row in known) == [(0, 3), (1, 3)]
+
+
+def test_a_history_of_records_that_landing_has_no_more_is_left_to_spark(capture):
+    s = Stream()
+    s.change("c", 1, 1, name="a")
+    run(capture, 1, s.records)
+    spread(capture)
+    places = {"_topic_id": [TOPIC], "_partition": [0], "_offset": [0]}
+    write_deltalake(capture.lake.changes(TOPIC), pa.table(places))
+    opened(capture.lake.landing).delete('"offset" = 0')
+    s.change("c", 2, 2, name="b")
+    assert "landing no longer has: leave the table to Spark" in run(capture, 3, s.records[1:]).error
     assert versions(capture, "name") == [("a",)]
+
+
+def test_a_table_with_much_on_record_is_left_to_spark_unless_asked_for(capture, monkeypatch):
+    s = Stream()
+    s.change("c", 1, 1, name="a")
+    run(capture, 1, s.records)
+    monkeypatch.setattr(choice, "MOST_ON_RECORD", 0)
+    s.change("c", 2, 2, name="b")
+    capture.way = Way.AUTO
+    assert "1 records are on record, more than 0" in run(capture, 2, s.records[1:]).error
+    capture.way = Way.ALONE
+    assert run(capture, 3, s.records[1:]).error is None
 
 
 @pytest.mark.parametrize("value", [0.1, "NaN"])

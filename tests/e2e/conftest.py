@@ -24,7 +24,7 @@ from strandline_spark.work import done
 from examples.apache_kafka import ApacheKafka
 from examples.broker import Broker
 from examples.embedded_kafka import EmbeddedKafka
-from strandline.alone.tables import write_text
+from strandline.alone.stores.tables import write_text
 from strandline.runs.lake import SourceLake
 from strandline.sources import source as source_file
 

@@ -1,16 +1,18 @@
 """Landed records: how they lie in Delta tables, and those that a manifest pins."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
 
-from strandline.alone.tables import opened, rows
+from strandline.alone.stores.tables import explained, literal, opened, rows
 from strandline.cells.instants import instant, micros
 from strandline.changes.record import Coordinates, Record
 from strandline.errors import Terminal
-from strandline.runs.manifest import OffsetRange
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, OffsetRange
 
 # `timestamp` is Kafka's, null where the record has none, or one that no calendar has.
 # `timestamp_type` says who set it: 0 nobody, 1 the producer, 2 the broker.
@@ -36,10 +38,11 @@ RECORD = [
     for name in ("topic", "topic_id", "partition", "offset", "timestamp", "key", "value", "headers")
 ]
 _AT_ONCE = 200  # ranges: of thousands in one condition the query engine's stack is not deep enough
-_LANDED = """
+_OF_TOPIC = """
     SELECT topic, topic_id, partition, "offset", timestamp, key, value, headers
-    FROM stored WHERE topic = :topic AND topic_id = :topic_id AND (WITHIN)
-    ORDER BY partition, "offset"
+    FROM stored WHERE topic = :topic
+"""
+_LANDED = f"""{_OF_TOPIC} AND topic_id = :topic_id AND (WITHIN) ORDER BY partition, "offset"
 """
 
 
@@ -58,6 +61,62 @@ def landed(uri: str, version: int, ranges: Iterable[OffsetRange]) -> list[Record
             sql = _LANDED.replace("WITHIN", _within(pieces[first : first + _AT_ONCE]))
             found += map(record, rows(table, sql, topic=topic, topic_id=topic_id))
     return found
+
+
+def landed_before(
+    uri: str, version: int, topic: str, ranges: Iterable[OffsetRange]
+) -> list[Record]:
+    """The topic's records, at that version of the landing table, that lie in none of the ranges."""
+    table = opened(uri, version)
+    if table is None:
+        return []
+    found = [record(row) for row in rows(table, _OF_TOPIC, topic=topic)]
+    of: dict[tuple[str, int], list[OffsetRange]] = defaultdict(list)
+    for each in ranges:
+        of[each.topic_id, each.partition].append(each)
+    return [one for one in found if not any(_has(each, one.at) for each in of[one.at.log])]
+
+
+def forget(manifest: Manifest, before: str) -> int:
+    """Deletes records that were landed before that day and are applied, but for those refused.
+
+    What lies in quarantine is read again one day.
+    """
+    lake = SourceLake(manifest.lake, manifest.source)
+    table = opened(lake.landing)
+    if table is None:
+        return 0
+    ranges = [*manifest.control, *(each for cut in manifest.tables for each in cut.ranges)]
+    kept = _refused(lake.quarantine)
+    count = 0
+    for (topic, topic_id), own in groupby(sorted(ranges, key=_incarnation), _incarnation):
+        pieces = sorted(own, key=_begin)
+        for first in range(0, len(pieces), _AT_ONCE):
+            within = _within(pieces[first : first + _AT_ONCE])
+            where = (
+                f"topic = {literal(topic)} AND topic_id = {literal(topic_id)} AND ({within}) "
+                f"AND landed_date < CAST({literal(before)} AS DATE)"
+            )
+            for partition, offsets in kept.get(topic_id, {}).items():
+                places = literal(sorted(offsets))
+                where += f' AND NOT (partition = {partition:d} AND "offset" IN {places})'
+            with explained(lake.landing):
+                count += table.delete(where)["num_deleted_rows"]
+    return count
+
+
+def _refused(quarantine: str) -> Mapping[str, Mapping[int, set[int]]]:
+    """The offsets of records in quarantine, by the incarnation of their topic and partition."""
+    stored = opened(quarantine)
+    sql = 'SELECT topic_id, partition, "offset" FROM stored'
+    found: dict[str, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for row in [] if stored is None else rows(stored, sql):
+        found[row["topic_id"]][row["partition"]].add(row["offset"])
+    return found
+
+
+def _has(of: OffsetRange, at: Coordinates) -> bool:
+    return of.start <= at.offset < of.end
 
 
 def _begin(of: OffsetRange) -> tuple[int, int]:

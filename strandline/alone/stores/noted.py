@@ -6,44 +6,52 @@ from dataclasses import asdict, dataclass
 
 from deltalake import DeltaTable
 
-from strandline.alone import fencing
+from strandline.alone.stores import fencing
 from strandline.errors import Terminal
 from strandline.law.facts import NONE, Facts, document
 from strandline.runs.receipt import Counts, TableReceipt
+from strandline.runs.way import Way
 
 
 @dataclass(frozen=True, slots=True)
 class Noted:
     """A run's receipt, the facts of its table, and the `rules` that the history was made by.
 
-    `facts` None: another release has written them.
+    `facts` None: another release has written them, or the way `spread` has made the history.
+    `forgotten`: versions that ended before are no longer kept (an ISO-8601 instant).
     """
 
     receipt: TableReceipt
     facts: Facts | None
     rules: str
+    way: Way = Way.ALONE
+    forgotten: str | None = None
+
+    @property
+    def totals(self) -> Counts:
+        """How many versions the history has, and how many of them are open."""
+        counts = self.receipt.counts
+        return Counts(history_rows=counts.history_rows, current_rows=counts.current_rows)
 
     def text(self) -> str:
         """As JSON."""
         facts = b64encode(document.written(self.facts or NONE)).decode()
         told = {"receipt": asdict(self.receipt), "facts": facts, "rules": self.rules}
-        return json.dumps(told)
+        return json.dumps({**told, "forgotten": self.forgotten})
 
     @staticmethod
     def from_text(text: str) -> "Noted":
-        """What `text` wrote; `Terminal` where the other way, or another release, wrote it."""
+        """What `text` wrote, or the way `spread`, which notes other things."""
         told = json.loads(text)
-        if "facts" not in told:
-            raise Terminal(
-                "the runs before went through Spark, which notes other things: go on through Spark"
-            )
         counts = Counts(**told["receipt"].pop("counts"))
         receipt = TableReceipt(counts=counts, **told["receipt"])
+        if "facts" not in told:
+            return Noted(receipt, None, "", Way.SPREAD)
         try:
             facts = document.read(b64decode(told["facts"]))
         except Terminal:  # of another release: what is on record tells them anew
             facts = None
-        return Noted(receipt, facts, told["rules"])
+        return Noted(receipt, facts, told["rules"], forgotten=told.get("forgotten"))
 
 
 def last(stored: DeltaTable) -> Noted | None:

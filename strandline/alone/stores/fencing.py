@@ -14,7 +14,7 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
 
-from strandline.alone.tables import explained, log_file, opened, storage_options
+from strandline.alone.stores.tables import explained, log_file, opened, storage_options
 from strandline.errors import Transient
 from strandline.runs import note
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from strandline.alone import fencing
-from strandline.alone.fencing import Kept
-from strandline.alone.landing import RECORD, cells, record
-from strandline.alone.tables import MOST_NAMES, opened, rows
+from strandline.alone.stores import fencing
+from strandline.alone.stores.fencing import Kept
+from strandline.alone.stores.landing import RECORD, cells, record
+from strandline.alone.stores.tables import MOST_NAMES, opened, rows, whole
 from strandline.changes.record import Record
 from strandline.law.continuation import Announced, Entered, Entry
 from strandline.law.facts import Facts
@@ -71,13 +71,26 @@ class OnRecord:
         return rows(table, sql, run=self.applied, **values)
 
 
-def put(uri: str, entered: Iterable[Entered], run: int) -> None:
-    """Puts what a run has read on record, once, however often it is called."""
+def put(uri: str, entered: Iterable[Entered], run: int, *, anew: bool = False) -> None:
+    """Puts what a run has read on record, once, however often it is called.
+
+    `anew`: in place of all that is there, which another way has gone on from since.
+    """
     stored = Kept(uri, properties=_STATISTICS)
     table = stored.open()
     if fencing.applied(table) < run:
         found = sorted((_row(of, entry, run) for of, entry in entered), key=_by_key)
-        stored.write(table, pa.Table.from_pylist(found, schema=_SCHEMA), run)
+        made = pa.Table.from_pylist(found, schema=_SCHEMA)
+        stored.write(table, made, run, whole=anew)
+
+
+def restore(uri: str, version: int, applied: int, run: int) -> None:
+    """Makes the table what the runs up to `applied` had left at that version of it, once."""
+    old = opened(uri, version) if version >= 0 else None
+    stored = Kept(uri, properties=_STATISTICS)
+    table = stored.open()
+    if old is not None and fencing.applied(table) < run:
+        stored.write(table, whole(old, f"run <= {applied:d}"), run, whole=True)
 
 
 def _entered(row: Mapping[str, Any]) -> Entered:

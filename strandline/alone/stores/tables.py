@@ -18,7 +18,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from deltalake.fs import DeltaStorageHandler
 from pyarrow.fs import PyFileSystem
 
-from strandline.errors import Terminal, Transient
+from strandline.errors import BeyondAloneError, Terminal, Transient
 
 STORAGE_VARIABLE = "STRANDLINE_STORAGE_OPTIONS"
 
@@ -58,18 +58,27 @@ def opened(uri: str, version: int | None = None) -> DeltaTable | None:
 
 def rows(table: DeltaTable, sql: str, /, **values: Value) -> list[dict[str, Any]]:
     """The rows of a query, which knows the table as `stored` and each value by `:name`."""
-    bound = _NAME.sub(lambda found: _literal(values[found[1]]), sql)
+    bound = _NAME.sub(lambda found: literal(values[found[1]]), sql)
     with explained(table.table_uri):
         found = QueryBuilder().register("stored", table).execute(bound)
         answer: list[dict[str, Any]] = pa.table(found.read_all()).to_pylist()
     return answer
 
 
-def _literal(value: Value) -> str:
-    """A value as SQL has it; the engine knows no other escape in a text than the doubled quote."""
+def whole(table: DeltaTable, where: str = "true") -> pa.Table:
+    """The table's rows in its own schema, all or those that meet a condition of our own making."""
+    sql = f"SELECT * FROM stored WHERE {where}"  # noqa: S608
+    with explained(table.table_uri):
+        found = QueryBuilder().register("stored", table).execute(sql)
+        made = pa.table(found.read_all())
+        return made.cast(pa.schema(table.schema().to_arrow()))
+
+
+def literal(value: Value) -> str:
+    """A value as SQL has it: no text has another escape there than the doubled quote."""
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
-    return str(value) if isinstance(value, int) else f"({', '.join(map(_literal, value))})"
+    return str(value) if isinstance(value, int) else f"({', '.join(map(literal, value))})"
 
 
 def log_file(uri: str, version: int) -> str | None:
@@ -81,6 +90,13 @@ def log_file(uri: str, version: int) -> str | None:
                 return str(file.read(), "utf-8")
         except FileNotFoundError:
             return None
+
+
+def committed_at(uri: str, version: int) -> float | None:
+    """When a version was committed, in seconds since 1970; None where the log has it no more."""
+    text = log_file(uri, version)
+    infos = (json.loads(line).get("commitInfo") for line in (text or "").splitlines())
+    return next((info["timestamp"] / 1000 for info in infos if info), None)
 
 
 def read_text(uri: str) -> str:
@@ -128,7 +144,7 @@ def explained(uri: str) -> Iterator[None]:
                 "source's file)"
             ) from error
         if _UNKNOWN in first_line:
-            raise Terminal(
+            raise BeyondAloneError(
                 f"Delta table {uri}: {first_line.rpartition(': ')[2]} is not known to delta-rs, "
                 "which reads it here (a table whose column was widened has TypeWidening): read it "
                 "with Spark"

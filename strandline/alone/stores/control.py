@@ -4,10 +4,10 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from strandline.alone import fencing
-from strandline.alone.fencing import Kept
-from strandline.alone.landing import RECORD, cells, landed, record
-from strandline.alone.tables import rows
+from strandline.alone.stores import fencing
+from strandline.alone.stores.fencing import Kept
+from strandline.alone.stores.landing import RECORD, cells, landed, record
+from strandline.alone.stores.tables import rows
 from strandline.changes.record import Record
 from strandline.changes.rules import TableRules
 from strandline.connectors import CONNECTORS

@@ -8,19 +8,20 @@ import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable, Schema
 
-from strandline.alone import fencing
-from strandline.alone.fencing import Kept
-from strandline.alone.tables import MOST_NAMES, rows
+from strandline.alone.stores import fencing
+from strandline.alone.stores.fencing import Kept
+from strandline.alone.stores.tables import MOST_NAMES, literal, rows, whole
 from strandline.cells import naming
 from strandline.cells.types import ColumnType
-from strandline.changes.columns import IS_HEAD, KEY, SCOPE, SEQ_FROM, SEQ_SEEN
+from strandline.changes.columns import IS_HEAD, KEY, SCOPE, SEQ_FROM, SEQ_SEEN, VALID_TO
 from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS, Version
-from strandline.errors import Terminal
+from strandline.errors import BeyondAloneError
 
 _TYPES: Mapping[str, pa.DataType] = {
     "boolean": pa.bool_(),
@@ -64,7 +65,7 @@ def schema(columns: Mapping[str, ColumnType]) -> pa.Schema:
     """The Arrow schema of a history with these business columns."""
     strange = next((name for name in columns if not naming.is_plain(name)), None)
     if strange is not None:
-        raise Terminal(
+        raise BeyondAloneError(
             f"column {strange!r} has letters that take Delta's column mapping, which delta-rs does "
             "not write: go through Spark (`--engine spark`), or rename the column in the connector"
         )
@@ -124,6 +125,30 @@ def _merge(
             )
             .execute()
         )
+
+
+def restore(stored: DeltaTable, old: DeltaTable, run: int, text: str) -> None:
+    """One commit that makes the table what it was at an `old` version of it."""
+    Kept(stored.table_uri, partitions=[IS_HEAD]).write(
+        stored, whole(old), run, text=text, whole=True
+    )
+
+
+def ended(table: DeltaTable, before: str) -> int:
+    """How many versions ended before that instant, without the last ones of their keys."""
+    return int(whole(table, _ended(before)).num_rows)
+
+
+def forget(table: DeltaTable, before: str, run: int, text: str) -> None:
+    """Deletes these in one commit."""
+    with fencing.overtaken(table.table_uri):
+        table.delete(_ended(before), commit_properties=fencing.commit(run, text))
+
+
+def _ended(before: str) -> str:
+    moment = literal(datetime.fromisoformat(before).astimezone(UTC).isoformat())
+    instant = f"arrow_cast({moment}, 'Timestamp(Microsecond, Some(\"UTC\"))')"
+    return f"NOT {IS_HEAD} AND {VALID_TO} < {instant}"
 
 
 def _quoted(name: str) -> str:

@@ -1,0 +1,25 @@
+"""The step of a run in place of Spark, for a source whose engine is `alone`."""
+
+import logging
+
+from strandline.alone.compaction import compact
+from strandline.runs.lake import SourceLake
+from strandline_airflow.publications import Publications
+from strandline_airflow.runs import has_receipt, read_manifest, write_receipt
+
+log = logging.getLogger(__name__)
+
+
+def work_off(path: str) -> None:
+    """Works the manifest at the path off and leaves its receipt; nothing where the run is over.
+
+    A task that was cleared would apply what was held behind the back of the publication: that is
+    for the next run to do.
+    """
+    manifest = read_manifest(path)
+    published = Publications(SourceLake(manifest.lake, manifest.source)).last_number()
+    if has_receipt(manifest) and published >= manifest.number:
+        log.info("Run %d of %s is published already", manifest.number, manifest.source)
+        return
+    log.info("Run %d of %s: %s", manifest.number, manifest.source, manifest.work)
+    write_receipt(manifest, compact(manifest))

@@ -1,0 +1,92 @@
+"""A history that was made alone, gone on with by Spark: its stores are made of what is on record.
+
+Spark keeps changes on record where the way alone keeps records. So a table's first run here reads
+all of its records into stores beside its own, as if they had just landed, and puts these in place.
+When a version was recorded stays as it was. Nobody else reads the stores meanwhile, and a
+repetition finds the history still made alone, or done.
+"""
+
+import json
+from dataclasses import dataclass, replace
+
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F
+
+from strandline.changes.columns import KEY, RECORDED_AT, SEQ_FROM
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, TableCut
+from strandline_spark import apply, control, delta, files, noted, swap
+from strandline_spark.batch import QUARANTINE, Batch, arrived
+from strandline_spark.connectors import CONNECTORS
+from strandline_spark.swap import Mark, Stores
+from strandline_spark.table import TableRun
+
+_APPLICATION = f"{delta.APPLICATION}/turn"
+_NUMBER, _BEFORE = "_newest", "_recorded_before"
+_PLACE = (KEY, SEQ_FROM)
+
+
+def taken(spark: SparkSession, manifest: Manifest, cut: TableCut) -> None:
+    """Makes the table's history one that Spark goes on with, if it is none."""
+    lake = SourceLake(manifest.lake, manifest.source)
+    history = lake.history(cut.table)
+    if not _is_alone(spark, history):
+        return
+    applied = delta.applied(spark, history)
+    before = replace(manifest, number=applied, control=())
+    known = control.announced(spark, before, CONNECTORS[manifest.connector].rules)
+    aside = replace(lake, shadow=manifest.number)
+    files.remove(spark, _folder(aside, cut.table))
+    delta.create(spark, aside.quarantine, delta.schema(QUARANTINE), [], {})
+    _Beside(spark, before, cut, known, refused=False, small=False, beside=aside).compact()
+    made = Stores.of(spark, aside, cut.table)
+    made = replace(made, history=_as_recorded(made.history, delta.read(spark, history)))
+    apply.prepare(made.history, history)
+    note = noted.last(spark, aside, cut).text()
+    swap.stores(made, lake, cut.table, Mark(applied, note, _APPLICATION))
+    files.remove(spark, _folder(aside, cut.table))
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside(TableRun):
+    """The table as if its records had just landed."""
+
+    beside: SourceLake | None = None
+
+    @property
+    def lake(self) -> SourceLake:
+        assert self.beside is not None  # noqa: S101 - whoever makes one says where
+        return self.beside
+
+    def landed(self) -> DataFrame:
+        """The records up to the run, each as it was entered last."""
+        lake = SourceLake(self.manifest.lake, self.manifest.source)
+        place = Window.partitionBy("topic_id", "partition", "offset").orderBy(F.desc("run"))
+        known = delta.read(self.spark, lake.records(self.cut.table)).where(F.col("run") <= self.run)
+        newest = known.withColumn(_NUMBER, F.row_number().over(place)).where(F.col(_NUMBER) == 1)
+        timed = F.coalesce("timestamp", F.timestamp_millis(F.lit(0)))
+        kept = newest.drop("entry_key", "entry_other", "entry_link", "run", _NUMBER)
+        return kept.withColumn("timestamp", timed)
+
+    def arrived(self) -> Batch:
+        """See `TableRun`."""
+        return arrived(self)
+
+
+def _is_alone(spark: SparkSession, history: str) -> bool:
+    """Whether the last run that left a note with the history went alone."""
+    if not delta.exists(spark, history):
+        return False
+    left = next(delta.texts(spark, history), None)
+    return left is not None and "facts" in json.loads(left[1])
+
+
+def _as_recorded(made: DataFrame, standing: DataFrame) -> DataFrame:
+    """The versions, each with the time at which it was recorded first."""
+    known = standing.select(*_PLACE, F.col(RECORDED_AT).alias(_BEFORE))
+    time = F.coalesce(_BEFORE, RECORDED_AT)
+    return made.join(known, list(_PLACE), "left").withColumn(RECORDED_AT, time).drop(_BEFORE)
+
+
+def _folder(lake: SourceLake, table: str) -> str:
+    return lake.history(table).rpartition("/")[0]

@@ -1,0 +1,108 @@
+"""Which tables of a run go alone: those of which little arrived, and little is on record.
+
+What is large takes many tasks to be quick, and more memory than one has. The figures are those at
+which one process is about as quick as Spark is with a table of its own (`bench/README.md`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from strandline.alone.stores import noted
+from strandline.alone.stores.tables import explained, opened
+from strandline.errors import BeyondAloneError
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, OffsetRange, TableCut, Work
+from strandline.runs.way import Way, forced
+
+MOST_ARRIVED = 50_000  # offsets, each of a record or of none
+MOST_ON_RECORD = 200_000  # records: all of them are read again where a column's type widens, say
+MOST_BYTES = 32 << 20  # of files that hold what arrived; Parquet makes them a fifth of the records
+
+
+# What is done alone, of all works.
+WORKS = frozenset({Work.COMPACT, Work.MAINTAIN, Work.REQUEUE, Work.REPLAY, Work.UNDO})
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The choice for the tables of one manifest, by what it says and landing's log."""
+
+    manifest: Manifest
+
+    def against(self, cut: TableCut) -> str | None:
+        """Why a table does not go alone; None where it does, unless `check` finds otherwise."""
+        way, work = forced(self.manifest.way), self.manifest.work
+        if way is Way.SPREAD:
+            return "this way is asked for"
+        if work not in WORKS:
+            return f"'{work}' is done by Spark"
+        if way is Way.ALONE or work is not Work.COMPACT:
+            return None
+        if cut.offsets > MOST_ARRIVED:
+            return f"{cut.offsets:,} offsets arrived, more than {MOST_ARRIVED:,}"
+        arrived = sum(self._bytes(each) for each in cut.ranges)
+        if arrived > MOST_BYTES:
+            return f"{arrived:,} bytes arrived, more than {MOST_BYTES:,}"
+        return None
+
+    def _bytes(self, of: OffsetRange) -> int:
+        """Of landing's files that may hold records of the range, by their statistics."""
+        return sum(
+            size
+            for size, first, last, begin, end in self._landing
+            if (first is None or first <= of.topic <= last)
+            and (begin is None or (begin < of.end and of.start <= end))
+        )
+
+    @cached_property
+    def _landing(self) -> Sequence[tuple[int, str | None, str, int | None, int]]:
+        """Size, first and last topic, first and last offset of each file of landing."""
+        lake = SourceLake(self.manifest.lake, self.manifest.source)
+        table = opened(lake.landing, self.manifest.landing_version)
+        if table is None:
+            return ()
+        files = _files(table)
+        names = ("size_bytes", "min.topic", "max.topic", "min.offset", "max.offset")
+        return list(zip(*(_column(files, name) for name in names), strict=True))
+
+
+def check(manifest: Manifest, cut: TableCut) -> None:
+    """Raises `BeyondAloneError` where the table's own log says that it is not to go alone.
+
+    An order goes the way that the history was made. To undo finds out for itself, by what there
+    was before.
+    """
+    lake = SourceLake(manifest.lake, manifest.source)
+    if manifest.work is Work.COMPACT and forced(manifest.way) is not Way.ALONE:
+        known = max(map(_count, (lake.records(cut.table), lake.changes(cut.table))))
+        if known > MOST_ON_RECORD:
+            raise BeyondAloneError(
+                f"{cut.topic}: {known:,} records are on record, more than {MOST_ON_RECORD:,}"
+            )
+    elif manifest.work not in {Work.COMPACT, Work.UNDO}:
+        stored = opened(lake.history(cut.table))
+        last = None if stored is None else noted.last(stored)
+        if last is not None and last.way is Way.SPREAD:
+            raise BeyondAloneError(f"{cut.topic}: Spark has made its history")
+
+
+def _count(uri: str) -> int:
+    """How many rows a table has, at least."""
+    table = opened(uri)
+    return 0 if table is None else sum(filter(None, _column(_files(table), "num_records")))
+
+
+def _files(table: DeltaTable) -> pa.Table:
+    with explained(table.table_uri):
+        return pa.table(table.get_add_actions(flatten=True))
+
+
+def _column(files: pa.Table, name: str) -> list[Any]:
+    """A column of the list of files; None for each where nobody wrote statistics."""
+    there = name in files.column_names
+    return files[name].to_pylist() if there else [None] * files.num_rows

@@ -1,0 +1,162 @@
+"""Works `replay` and `undo`: a history is derived anew from landing, compared, put in its place.
+
+What was there stays in the tables' own logs, from where `undo` takes it back. The history goes
+last: a run that died before that is repeated, and does the rest.
+"""
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+
+from deltalake import DeltaTable
+
+from strandline.alone import difference
+from strandline.alone.stores import fencing, history, noted, quarantine, records
+from strandline.alone.stores.control import Control
+from strandline.alone.stores.noted import Noted
+from strandline.alone.stores.records import OnRecord
+from strandline.alone.stores.tables import opened
+from strandline.alone.table import TableRun
+from strandline.changes.record import Record
+from strandline.errors import BeyondAloneError, Terminal
+from strandline.law import continuation
+from strandline.law.continuation import Announced, Entered, Run
+from strandline.runs import conservation
+from strandline.runs.manifest import Manifest, TableCut
+from strandline.runs.rebuild import Rebuild
+from strandline.runs.receipt import Counts, TableReceipt
+from strandline.runs.way import Way
+
+
+@dataclass(frozen=True, slots=True)
+class _Nothing:
+    """On record of a table that begins anew."""
+
+    announced: Announced
+    facts: None = None
+
+    def of(self, keys: AbstractSet[str], links: AbstractSet[str]) -> Iterator[Entered]:
+        """See `OnRecord`."""
+        del keys, links
+        return iter(())
+
+    def every(self) -> Iterator[Entered]:
+        """See `OnRecord`."""
+        return iter(())
+
+
+def replayed(manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
+    """Rebuilds a table, compares it and, where it is ordered, swaps it."""
+    return _Replay(manifest, cut, known).receipt()
+
+
+def undone(manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
+    """Takes a swap back: the table is what it was, and what was applied since is so again."""
+    return _Undo(manifest, cut, known).receipt()
+
+
+class _Replacing(TableRun):
+    """One table whose history a run puts another one in the place of."""
+
+    def receipt(self) -> TableReceipt:
+        """What was done, be it by an attempt before this one."""
+        path = self.lake.history(self.cut.table)
+        stored = opened(path)
+        if stored is None:
+            raise Terminal(f"{self.cut.topic}: there is no history to be replaced")
+        run = self.manifest.number
+        if fencing.applied(stored) >= run:
+            done = noted.of_run(stored, run).receipt
+        else:
+            done = self.replaced(stored)
+        if done.changed:
+            quarantine.strike(self.lake.quarantine, self.cut.table, None, run)
+        now = opened(path)
+        return replace(done, history_version=-1 if now is None else now.version(), way=Way.ALONE)
+
+    def replaced(self, stored: DeltaTable) -> TableReceipt:
+        """Does it; the history comes last."""
+        raise NotImplementedError
+
+
+class _Replay(_Replacing):
+    def replaced(self, stored: DeltaTable) -> TableReceipt:
+        """See `_Replacing`."""
+        order, table = Rebuild(**self.manifest.order), self.cut.table
+        arrived = self._arrived()
+        self._refuse_loss(arrived, fencing.applied(stored))
+        now = self.control.after(self.manifest.number)
+        found = continuation.run(self._table, _Nothing(now), arrived, now)
+        conservation.check(found.counts, self.cut.topic)
+        if not found.found.versions:
+            raise Terminal(f"{self.cut.topic}: nothing that is landed makes a version")
+        before = order.before[table]
+        old = history.standing(opened(self.lake.history(table), before["history"]), None)
+        did = difference.compared(old, found)
+        known = noted.last(stored)
+        counts = Counts() if known is None else known.receipt.counts
+        receipt = TableReceipt(table, self.cut.topic, counts, did=did)
+        if not order.swap:
+            return receipt
+        receipt = replace(
+            receipt,
+            counts=replace(found.counts, **difference.totals(None, {}, found)),
+            changed=True,
+            orphaned_moves=found.found.orphaned_moves,
+            regress=found.found.regress,
+            did={**did, **before},
+        )
+        self._swap(stored, arrived, found, receipt)
+        return receipt
+
+    def _refuse_loss(self, arrived: Sequence[Record], applied: int) -> None:
+        """`Terminal` where records that the table was made of are no longer landed."""
+        known = OnRecord(self.lake.records(self.cut.table), applied, None, self.control.after(0))
+        missing = {record.at for record, _ in known.every()} - {record.at for record in arrived}
+        if missing:
+            raise Terminal(
+                f"{self.cut.topic}: {len(missing)} records of the table are no longer landed "
+                "(retention, or an erasure): a replay would lose them. Leave the table as it is, "
+                "or let its connector take a new snapshot"
+            )
+
+    def _swap(
+        self, stored: DeltaTable, arrived: Sequence[Record], found: Run, receipt: TableReceipt
+    ) -> None:
+        table, run = self.cut.table, self.manifest.number
+        quarantine.put(self.lake.quarantine, table, self._refused(arrived, found), run, again=True)
+        records.put(self.lake.records(table), found.entered, run, anew=True)
+        change = difference.replacement(None, history.standing(stored, None), found)
+        text = Noted(receipt, found.facts, self._rules).text()
+        history.commit(self.lake.history(table), stored, change, run, text)
+
+
+class _Undo(_Replacing):
+    def replaced(self, stored: DeltaTable) -> TableReceipt:
+        """See `_Replacing`."""
+        table, run = self.cut.table, self.manifest.number
+        of = Rebuild(**self.manifest.order).undo or 0
+        versions = noted.of_run(stored, of).receipt.did
+        if "history" not in versions:
+            raise Terminal(f"{self.cut.topic}: run {of} has not swapped this table")
+        old = opened(self.lake.history(table), versions["history"])
+        earlier = None if old is None else noted.last(old)
+        if old is None or earlier is None or earlier.way is Way.SPREAD:
+            raise BeyondAloneError(f"{self.cut.topic}: Spark made what was there before run {of}")
+        receipt = TableReceipt(
+            table,
+            self.cut.topic,
+            _totals(earlier.receipt.counts),
+            changed=True,
+            orphaned_moves=earlier.receipt.orphaned_moves,
+            did=versions,
+        )
+        quarantine.restore(self.lake.quarantine, table, versions["quarantine"], run)
+        last = fencing.applied(old)
+        records.restore(self.lake.records(table), versions["records"], last, run)
+        history.restore(stored, old, run, replace(earlier, receipt=receipt).text())
+        return receipt
+
+
+def _totals(counts: Counts) -> Counts:
+    return Counts(history_rows=counts.history_rows, current_rows=counts.current_rows)

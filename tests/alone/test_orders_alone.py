@@ -1,0 +1,311 @@
+"""What people order for tables that go alone: requeue, replay, undo and maintenance."""
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+from events import Stream
+
+from strandline.alone.capture import CaptureLake
+from strandline.alone.compaction import compact
+from strandline.alone.stores.tables import opened, rows
+from strandline.changes.rules import TableRules
+from strandline.engine import recorded_at
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Work
+from strandline.runs.rebuild import STORES, Rebuild
+from strandline.runs.receipt import Receipt
+from strandline.runs.selection import Selection
+from strandline.runs.upkeep import Upkeep
+
+TOPIC = Stream().topic
+TESTS = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def capture(tmp_path):
+    moment = recorded_at([Stream().change("c", 1, 1)])
+    return CaptureLake(SourceLake(tmp_path.as_posix(), "shop"), "postgresql", moment)
+
+
+def run(capture, number, records):
+    capture.land(records)
+    return only(capture.compact(capture.manifest(number, records)))
+
+
+def only(receipt):
+    (table,) = receipt.tables
+    assert table.error is None
+    return table
+
+
+def ordered(capture, number, work, order, records=()):
+    """A manifest of an order for the table; `records` are all that is applied."""
+    manifest = capture.manifest(number, [Stream().change("c", 1, 1)])
+    (cut,) = manifest.tables
+    if records:
+        (cut,) = capture.manifest(number, records).tables
+    return replace(manifest, work=work, order=asdict(order), tables=(cut,))
+
+
+def names(capture):
+    sql = "SELECT name FROM stored ORDER BY _key, _seq_from"
+    return [row["name"] for row in rows(opened(capture.lake.history(TOPIC)), sql)]
+
+
+def refused(capture):
+    sql = 'SELECT "offset", reason, run FROM stored ORDER BY "offset"'
+    return [tuple(row.values()) for row in rows(opened(capture.lake.quarantine), sql)]
+
+
+def versions(capture):
+    """The versions of the stores as an order to rebuild pins them."""
+    lake = capture.lake
+    paths = {name: getattr(lake, name) for name in STORES}
+    found = {name: opened(p if isinstance(p, str) else p(TOPIC)) for name, p in paths.items()}
+    return {TOPIC: {name: -1 if t is None else t.version() for name, t in found.items()}}
+
+
+# ---------------------------------------------------------------------------- requeue
+
+
+def mended(capture):
+    """A lake with a record in quarantine that other rules can read, and one that nothing can."""
+    s = Stream()
+    s.change("c", 1, 10, name="A")
+    keyless = s.change("c", 2, 20, name="B")
+    s.records[-1] = replace(keyless, key=None)
+    s.add(b'{"id":3}', b"no JSON")
+    s.change("u", 1, 30, name="C")
+    first = run(capture, 1, s.records)
+    assert first.counts.quarantined == 2
+    capture.rules = lambda _: TableRules(key=("id",))
+    return s
+
+
+def test_records_that_can_be_read_now_become_versions_and_leave_quarantine(capture):
+    mended(capture)
+    receipt = only(compact(ordered(capture, 2, Work.REQUEUE, Selection())))
+    assert receipt.did == {"read again": 2, "refused again": 1}
+    assert names(capture) == ["A", "C", "B"]
+    assert [(offset, number) for offset, _, number in refused(capture)] == [(2, 2)]
+
+
+def test_only_what_is_selected_is_read_again(capture):
+    mended(capture)
+    reasons = {offset: reason for offset, reason, _ in refused(capture)}
+    selection = Selection(reason=reasons[2])
+    receipt = only(compact(ordered(capture, 2, Work.REQUEUE, selection)))
+    assert receipt.did == {"read again": 1, "refused again": 1}
+    assert [(offset, number) for offset, _, number in refused(capture)] == [(1, 1), (2, 2)]
+
+
+def test_a_selection_of_no_record_changes_nothing(capture):
+    mended(capture)
+    selection = Selection(since="2100-01-01T00:00:00+00:00")
+    receipt = only(compact(ordered(capture, 2, Work.REQUEUE, selection)))
+    assert receipt.did == {"read again": 0, "refused again": 0}
+    assert len(refused(capture)) == 2
+
+
+def test_a_requeue_that_is_repeated_says_the_same_and_changes_nothing(capture):
+    mended(capture)
+    manifest = ordered(capture, 2, Work.REQUEUE, Selection())
+    first, again = only(compact(manifest)), only(compact(manifest))
+    assert (first.did, first.counts) == (again.did, again.counts)
+    assert names(capture) == ["A", "C", "B"]
+
+
+def test_a_tombstone_behind_a_record_that_still_cannot_be_read_does_not_count(capture):
+    s = Stream()
+    s.change("c", 1, 10, name="A")
+    s.change("c", 2, 11, name="B")
+    s.add(s.key(1), b"no JSON")
+    s.tombstone(1)
+    run(capture, 1, s.records)
+    before = only(compact(ordered(capture, 2, Work.REQUEUE, Selection())))
+    assert before.did == {"read again": 1, "refused again": 1}
+    assert names(capture) == ["A", "B"]
+
+
+# ---------------------------------------------------------------------------- replay and undo
+
+
+def late(capture):
+    """A lake that has been compacted by rules which are wrong."""
+    s = Stream()
+    s.change("c", 1, 10, name="A", bio="x")
+    s.change("u", 1, 20, name="A", bio="y")
+    s.change("c", 2, 21, name="B")
+    capture.rules = lambda _: TableRules(ignore=("bio",))
+    run(capture, 1, s.records)
+    assert names(capture) == ["A", "B"]
+    capture.rules = lambda _: TableRules()
+    return s
+
+
+def test_a_replay_only_compares_unless_it_is_to_swap(capture):
+    s = late(capture)
+    order = Rebuild(versions(capture))
+    receipt = only(compact(ordered(capture, 2, Work.REPLAY, order, s.records)))
+    assert receipt.did == {
+        "equal": 1, "different": 1, "only in the old": 0, "only in the new": 1
+    }  # fmt: skip
+    assert not receipt.changed
+    assert names(capture) == ["A", "B"]
+
+
+def test_a_swap_takes_the_place_and_is_gone_on_from_and_can_be_taken_back(capture):
+    s = late(capture)
+    order = Rebuild(versions(capture), swap=True)
+    swapped = only(compact(ordered(capture, 2, Work.REPLAY, order, s.records)))
+    assert names(capture) == ["A", "A", "B"]
+    assert (swapped.changed, swapped.counts.history_rows) == (True, 3)
+    s.change("u", 2, 30, name="C")
+    run(capture, 3, s.records[3:])
+    assert names(capture) == ["A", "A", "B", "C"]
+    undo = only(compact(ordered(capture, 4, Work.UNDO, Rebuild(undo=2), s.records)))
+    assert names(capture) == ["A", "B"]
+    assert (undo.counts.history_rows, undo.counts.current_rows) == (2, 2)
+    capture.rules = lambda _: TableRules(ignore=("bio",))
+    only(capture.compact(capture.manifest(5, s.records[3:])))
+    assert names(capture) == ["A", "B", "C"]
+
+
+def test_a_replay_puts_in_quarantine_what_it_cannot_read_in_place_of_what_was_there(capture):
+    s = mended(capture)
+    order = Rebuild(versions(capture), swap=True)
+    only(compact(ordered(capture, 2, Work.REPLAY, order, s.records)))
+    assert names(capture) == ["A", "C", "B"]
+    assert [(offset, number) for offset, _, number in refused(capture)] == [(2, 2)]
+    only(compact(ordered(capture, 3, Work.UNDO, Rebuild(undo=2), s.records)))
+    assert names(capture) == ["A", "C"]
+    assert [(offset, number) for offset, _, number in refused(capture)] == [(1, 3), (2, 3)]
+
+
+def test_a_replay_of_records_that_landing_has_no_more_is_refused(capture):
+    s = late(capture)
+    opened(capture.lake.landing).delete('"offset" = 1')
+    order = Rebuild(versions(capture), swap=True)
+    (table,) = compact(ordered(capture, 2, Work.REPLAY, order, s.records)).tables
+    assert "1 records of the table are no longer landed" in table.error
+    assert names(capture) == ["A", "B"]
+
+
+def test_a_run_that_swapped_nothing_cannot_be_taken_back(capture):
+    s = late(capture)
+    (table,) = compact(ordered(capture, 2, Work.UNDO, Rebuild(undo=1), s.records)).tables
+    assert "run 1 has not swapped this table" in table.error
+
+
+# ---------------------------------------------------------------------------- maintenance
+
+
+def aged(capture):
+    s = Stream()
+    for n in range(6):
+        s.change("u" if n else "c", 1, 10 + n, name=f"name {n}")
+        run(capture, n + 1, s.records[-1:])
+    sql = "SELECT _valid_to FROM stored WHERE name = 'name 3'"
+    (row,) = rows(opened(capture.lake.history(TOPIC)), sql)
+    return s, row["_valid_to"].astimezone(UTC).isoformat()
+
+
+def test_versions_that_ended_before_are_forgotten_and_do_not_come_back(capture):
+    s, moment = aged(capture)
+    receipt = only(compact(ordered(capture, 7, Work.MAINTAIN, Upkeep(168, history=moment))))
+    assert receipt.did["versions forgotten"] == 3
+    assert receipt.counts.history_rows == 3
+    assert names(capture) == ["name 3", "name 4", "name 5"]
+    s.change("u", 1, 20, name="name 6")
+    after = run(capture, 8, s.records[-1:])
+    assert names(capture) == ["name 3", "name 4", "name 5", "name 6"]
+    assert after.counts.history_rows == 4
+    capture.rules = lambda _: TableRules(ignore=("bio",))
+    s.change("u", 1, 21, name="name 7")
+    assert run(capture, 9, s.records[-1:]).counts.history_rows == 5
+
+
+def test_many_small_files_become_few_and_the_old_ones_go(capture):
+    aged(capture)
+    path = Path(capture.lake.records(TOPIC))
+    assert len(list(path.glob("*.parquet"))) == 6
+    receipt = only(compact(ordered(capture, 7, Work.MAINTAIN, Upkeep(0))))
+    assert receipt.did["files merged"] >= 6
+    only(compact(ordered(capture, 8, Work.MAINTAIN, Upkeep(0))))
+    assert len(list(path.glob("*.parquet"))) == 1
+
+
+def test_the_version_that_readers_know_stays_readable(capture):
+    aged(capture)
+    path = capture.lake.history(TOPIC)
+    known = opened(path).version()
+    for number in (7, 8):
+        upkeep = Upkeep(0, published={TOPIC: known})
+        only(compact(ordered(capture, number, Work.MAINTAIN, upkeep)))
+    assert len(rows(opened(path, known), "SELECT * FROM stored")) == 6
+
+
+# ---------------------------------------------------------------------------- deaths
+
+
+def process(manifest, tmp_path, *words):
+    file = tmp_path / "manifest.json"
+    file.write_text(manifest.to_json())
+    return subprocess.Popen(
+        [sys.executable, "-m", "death", str(file), *map(str, words)],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(TESTS / "alone"), str(TESTS.parent)]),
+        },
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def requeue(capture):
+    mended(capture)
+    return ordered(capture, 2, Work.REQUEUE, Selection())
+
+
+def swap(capture):
+    s = mended(capture)
+    return ordered(capture, 2, Work.REPLAY, Rebuild(versions(capture), swap=True), s.records)
+
+
+def undo(capture):
+    s = mended(capture)
+    only(
+        compact(ordered(capture, 2, Work.REPLAY, Rebuild(versions(capture), swap=True), s.records))
+    )
+    return ordered(capture, 3, Work.UNDO, Rebuild(undo=2), s.records)
+
+
+def maintain(capture):
+    _, moment = aged(capture)
+    return ordered(capture, 7, Work.MAINTAIN, Upkeep(0, history=moment))
+
+
+@pytest.mark.parametrize("commit", range(4))
+@pytest.mark.parametrize("order", [requeue, swap, undo, maintain])
+def test_an_order_that_was_killed_at_any_commit_is_done_by_its_repetition(
+    tmp_path, capture, order, commit
+):
+    other = CaptureLake(
+        SourceLake((tmp_path / "other").as_posix(), "shop"), "postgresql", capture.moment
+    )
+    meant = only(compact(order(other)))
+    manifest = order(capture)
+    killed = process(manifest, tmp_path, commit, "after")
+    answer, _ = killed.communicate()
+    assert killed.returncode == -signal.SIGKILL or Receipt.from_json(answer)
+    receipt = only(compact(manifest))
+    assert names(capture) == names(other)
+    assert (receipt.counts, receipt.changed) == (meant.counts, meant.changed)
+    if Path(other.lake.quarantine).is_dir():
+        assert refused(capture) == refused(other)

@@ -1,0 +1,104 @@
+"""The tables of a run that go alone: handed out by Spark, whichever of them fail or are large."""
+
+from pathlib import Path
+
+import pytest
+from events import COLUMNS, Stream
+from strandline_spark import work
+from strandline_spark.engine import CaptureLake
+
+from strandline.alone import choice
+from strandline.alone.stores.tables import opened, rows
+from strandline.engine import recorded_at
+from strandline.errors import SpecError
+from strandline.runs.lake import SourceLake
+from strandline.runs.way import WAY_VARIABLE, Way
+
+ORDERS, CUSTOMERS = "shop.public.orders", "shop.public.customers"
+
+
+def stream(topic, *changes):
+    s = Stream(topic=topic)
+    for at, (op, key, name) in enumerate(changes, 1):
+        s.change(op, key, at, name=name)
+    return s
+
+
+@pytest.fixture
+def capture(spark, tmp_path):
+    moment = recorded_at([Stream().change("c", 1, 1)])
+    lake = SourceLake(tmp_path.as_posix(), "shop")
+    return CaptureLake(spark, lake, "postgresql", moment, way=Way.AUTO)
+
+
+def run(capture, number, *streams):
+    records = [record for each in streams for record in each.records]
+    capture.land(records)
+    receipt = work.done(capture.session, capture.manifest(number, records))
+    return {table.topic: table for table in receipt.tables}
+
+
+def names(capture, topic):
+    sql = "SELECT name FROM stored ORDER BY _key, _seq_from"
+    return [row["name"] for row in rows(opened(capture.lake.history(topic)), sql)]
+
+
+def test_small_tables_go_alone_and_the_receipt_says_so(capture):
+    orders, customers = (
+        stream(ORDERS, ("c", 1, "a"), ("u", 1, "b")),
+        stream(CUSTOMERS, ("c", 2, "c")),
+    )
+    done = run(capture, 1, orders, customers)
+    assert {topic: table.way for topic, table in done.items()} == dict.fromkeys(
+        (ORDERS, CUSTOMERS), Way.ALONE
+    )
+    assert names(capture, ORDERS) == ["a", "b"]
+    assert opened(capture.lake.changes(ORDERS)) is None
+
+
+def test_a_table_that_fails_holds_no_other(capture):
+    folder = Path(capture.lake.root, "shop", "tables")
+    folder.mkdir(parents=True)
+    (folder / ORDERS).write_text("a file where the table's folder should be")
+    done = run(capture, 1, stream(ORDERS, ("c", 1, "a")), stream(CUSTOMERS, ("c", 2, "c")))
+    assert done[ORDERS].error is not None
+    assert done[CUSTOMERS].error is None
+    assert names(capture, CUSTOMERS) == ["c"]
+
+
+def test_what_cannot_be_done_alone_is_spread_in_the_same_run(capture):
+    s = Stream(
+        topic=ORDERS, columns=[*COLUMNS, {"type": "string", "optional": True, "field": "full name"}]
+    )
+    s.change("c", 1, 1, name="a", more={"full name": "A"})
+    done = run(capture, 1, s, stream(CUSTOMERS, ("c", 2, "c")))
+    assert (done[ORDERS].way, done[ORDERS].error) == (Way.SPREAD, None)
+    assert done[CUSTOMERS].way == Way.ALONE
+    assert names(capture, ORDERS) == ["a"]
+    again = run(capture, 2, stream(CUSTOMERS, ("c", 2, "c"), ("u", 2, "d")))
+    assert again[CUSTOMERS].way == Way.ALONE
+
+
+def test_what_is_large_is_spread_and_goes_alone_when_little_arrives(capture, monkeypatch):
+    monkeypatch.setattr(choice, "MOST_ARRIVED", 2)
+    large = stream(ORDERS, *(("c", key, "a") for key in range(3)))
+    assert run(capture, 1, large)[ORDERS].way == Way.SPREAD
+    assert names(capture, ORDERS) == ["a", "a", "a"]
+    small = Stream(topic=ORDERS)
+    small.skip(3)
+    small.change("u", 1, 10, name="b")
+    assert run(capture, 2, small)[ORDERS].way == Way.ALONE
+    assert names(capture, ORDERS) == ["a", "a", "b", "a"]
+
+
+def test_the_environment_decides_before_the_manifest_does(capture, monkeypatch):
+    monkeypatch.setenv(WAY_VARIABLE, "spread")
+    assert run(capture, 1, stream(ORDERS, ("c", 1, "a")))[ORDERS].way == Way.SPREAD
+    monkeypatch.setenv(WAY_VARIABLE, "sideways")
+    with pytest.raises(SpecError, match="STRANDLINE_WAY must be one of auto, alone, spread"):
+        run(capture, 2, stream(CUSTOMERS, ("c", 1, "a")))
+
+
+def test_many_bytes_are_spread_however_few_the_records_are(capture, monkeypatch):
+    monkeypatch.setattr(choice, "MOST_BYTES", 1)
+    assert run(capture, 1, stream(ORDERS, ("c", 1, "a")))[ORDERS].way == Way.SPREAD

@@ -1,0 +1,46 @@
+"""Tables that go alone in one run and spread in the next, in any order, have one history."""
+
+import pytest
+from strandline_spark.engine import CaptureLake
+from workloads import SOURCES
+from workloads.runs import arrivals
+
+from strandline.alone.engine import histories
+from strandline.cells import rendering
+from strandline.connectors import CONNECTORS
+from strandline.engine import recorded_at
+from strandline.law import in_runs
+from strandline.runs.lake import SourceLake
+from strandline.runs.way import Way
+
+ALTERNATING = (Way.ALONE, Way.SPREAD)
+
+
+def turns(capture, batches, ways):
+    """The receipts of the runs, which go these ways one after the other."""
+    pending = []
+    for number, batch in enumerate(batches, 1):
+        capture.land(batch)
+        capture.way = ways[number % len(ways)]
+        receipt = capture.compact(capture.manifest(number, [*pending, *batch]))
+        failed = {table.topic for table in receipt.tables if table.error is not None}
+        pending = [record for record in [*pending, *batch] if record.at.topic in failed]
+        yield receipt
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_workload_whose_runs_go_both_ways_in_turns_has_the_law_s_history(
+    spark, tmp_path, source, first
+):
+    ((_, batches),) = arrivals(source, [7 + first])
+    batches = [batch for batch in batches if batch]
+    moment = recorded_at(record for batch in batches for record in batch)
+    connector = CONNECTORS[source]
+    lake = SourceLake(tmp_path.as_posix(), "workload")
+    capture = CaptureLake(spark, lake, connector.names[0], moment)
+    ways = ALTERNATING[first:] + ALTERNATING[:first]
+    receipts = list(turns(capture, batches, ways))
+    law = in_runs(batches, connector, moment)
+    meant = [rendering.line(t.topic, v.cells()) for t in law.tables for v in t.versions]
+    assert [rendering.line(*row) for row in histories(lake, receipts)] == meant
