@@ -6,9 +6,11 @@ twice, after a retry or by speculation, has one effect: every commit of a run is
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from strandline.alone.choice import Choice
@@ -17,15 +19,16 @@ from strandline.alone.stores.tables import STORAGE_VARIABLE
 from strandline.alone.work import done
 from strandline.changes.record import Record
 from strandline.errors import BeyondAloneError
-from strandline.runs.manifest import Manifest
-from strandline.runs.receipt import TableReceipt
+from strandline.runs.manifest import Manifest, TableCut
+from strandline.runs.receipt import Counts, TableReceipt
+from strandline.runs.way import Way
 
 log = logging.getLogger(__name__)
 
 _MOST_TASKS = 1_000
 _LINE = "%(asctime)s %(threadName)s %(message)s"
 
-Kept = Sequence[tuple[int, Record]]
+_Done = tuple[int, TableReceipt | str]  # the table's number, and why if it did not go alone
 
 
 def handed_out(spark: SparkSession, manifest: Manifest, known: Control) -> Iterator[TableReceipt]:
@@ -40,27 +43,62 @@ def handed_out(spark: SparkSession, manifest: Manifest, known: Control) -> Itera
             log.info("%s: is spread over many tasks, since %s", cut.table, why)
     if not wanted:
         return
-    tasks = spark.sparkContext.parallelize(wanted, min(len(wanted), _MOST_TASKS))
     options = os.environ.get(STORAGE_VARIABLE)
-    work = partial(_taken, manifest.to_json(), known.kept, known.records, options)
-    for number, found in tasks.mapPartitions(work).collect():
-        if isinstance(found, TableReceipt):
-            yield found
+    task = _Task(done, manifest.to_json(), known.kept, known.records, options)
+    job = partial(_job, spark, task)
+    try:
+        found = job(wanted)
+    except Py4JJavaError:
+        # A table that ends its worker ends the job. What was done is found done.
+        log.exception("%s: the tables are taken one by one", manifest.source)
+        found = [each for number in wanted for each in _attempted(job, manifest, number)]
+    for number, receipt in found:
+        if isinstance(receipt, TableReceipt):
+            yield receipt
         else:
-            log.info("%s: is spread, since %s", manifest.tables[number].table, found)
+            log.info("%s: is spread, since %s", manifest.tables[number].table, receipt)
 
 
-def _taken(
-    manifest: str, kept: Kept, records: int, options: str | None, numbers: Iterable[int]
-) -> Iterator[tuple[int, TableReceipt | str]]:
-    """In a task: each table by its number, with its receipt, or why it is not to go alone."""
-    logging.basicConfig(level=logging.INFO, format=_LINE)  # of a worker that has none yet
-    if options is not None:
-        os.environ.setdefault(STORAGE_VARIABLE, options)
-    run = Manifest.from_json(manifest)
-    known = Control(run, tuple(kept), records)
-    for number in numbers:
-        try:
-            yield number, done(run, run.tables[number], known)
-        except BeyondAloneError as error:
-            yield number, str(error)
+def _job(spark: SparkSession, task: "_Task", numbers: Sequence[int]) -> list[_Done]:
+    tables = spark.sparkContext.parallelize(numbers, min(len(numbers), _MOST_TASKS))
+    return tables.mapPartitions(task).collect()
+
+
+def _attempted(
+    job: Callable[[Sequence[int]], list[_Done]], manifest: Manifest, number: int
+) -> list[_Done]:
+    """One table in a job of its own; what ends its worker again holds this table only."""
+    try:
+        return job([number])
+    except Py4JJavaError as error:
+        cut = manifest.tables[number]
+        log.exception("%s: failed", cut.table)
+        said = str(error.java_exception).splitlines()[0]
+        failed = TableReceipt(
+            cut.table, cut.topic, Counts(), error=said, transient=True, way=Way.ALONE
+        )
+        return [(number, failed)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What a task is given besides the numbers of its tables; `options` are delta-rs's."""
+
+    work: Callable[[Manifest, TableCut, Control], TableReceipt]
+    manifest: str
+    kept: Sequence[tuple[int, Record]]
+    records: int
+    options: str | None
+
+    def __call__(self, numbers: Iterable[int]) -> Iterator[_Done]:
+        """What was done to each table."""
+        logging.basicConfig(level=logging.INFO, format=_LINE)  # of a worker that has none yet
+        if self.options is not None:
+            os.environ.setdefault(STORAGE_VARIABLE, self.options)
+        run = Manifest.from_json(self.manifest)
+        known = Control(run, tuple(self.kept), self.records)
+        for number in numbers:
+            try:
+                yield number, self.work(run, run.tables[number], known)
+            except BeyondAloneError as error:
+                yield number, str(error)

@@ -30,7 +30,7 @@ def taken(spark: SparkSession, manifest: Manifest, cut: TableCut) -> None:
     """Makes the table's history one that Spark goes on with, if it is none."""
     lake = SourceLake(manifest.lake, manifest.source)
     history = lake.history(cut.table)
-    if not _is_alone(spark, history):
+    if not _is_alone(spark, lake, cut.table):
         return
     applied = delta.applied(spark, history)
     before = replace(manifest, number=applied, control=())
@@ -73,12 +73,20 @@ class _Beside(TableRun):
         return arrived(self)
 
 
-def _is_alone(spark: SparkSession, history: str) -> bool:
-    """Whether the last run that left a note with the history went alone."""
+def _is_alone(spark: SparkSession, lake: SourceLake, table: str) -> bool:
+    """Whether the last run that left a note with the history went alone.
+
+    Where the log has lost the note, the later of what either way keeps says so.
+    """
+    history = lake.history(table)
     if not delta.exists(spark, history):
         return False
     left = next(delta.texts(spark, history), None)
-    return left is not None and "facts" in json.loads(left[1])
+    if left is not None:
+        return "facts" in json.loads(left[1])
+    paths = lake.records(table), lake.changes(table)
+    records, changes = (delta.applied(spark, path) for path in paths)
+    return records > changes
 
 
 def _as_recorded(made: DataFrame, standing: DataFrame) -> DataFrame:

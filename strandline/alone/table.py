@@ -71,10 +71,20 @@ class TableRun:
     def _known(self, before: Noted | None, applied: int) -> continuation.OnRecord:
         """What the runs up to `applied` have left; records may be on record where no row is."""
         announced = self.control.after(applied)
-        if _is_spread(before):
+        if self._is_spread(before, applied):
             return OnceLanded(self.manifest, self.cut, announced)
         facts = before.facts if before is not None and before.rules == self._rules else None
         return OnRecord(self.lake.records(self.cut.table), applied, facts, announced)
+
+    def _is_spread(self, before: Noted | None, applied: int) -> bool:
+        """Whether Spark has made the history, and keeps other things on record.
+
+        Where the log has lost the note, the later of what either way keeps says so.
+        """
+        if before is not None or applied < 0:
+            return before is not None and before.way is Way.SPREAD
+        own, others = self.lake.records(self.cut.table), self.lake.changes(self.cut.table)
+        return fencing.applied(opened(own)) < fencing.applied(opened(others))
 
     def _untouched(self, stored: DeltaTable | None, before: Noted | None) -> TableReceipt:
         """Where nothing landed there is nothing to be written."""
@@ -113,7 +123,8 @@ class TableRun:
         refused = self._refused(arrived, found)
         again = self.given is not None
         quarantine.put(self.lake.quarantine, table, refused, run, again=again)
-        records.put(self.lake.records(table), found.entered, run, anew=_is_spread(before))
+        anew = self._is_spread(before, fencing.applied(stored))
+        records.put(self.lake.records(table), found.entered, run, anew=anew)
         standing = history.standing(stored, None if found.whole else found.keys)
         change = difference.replacement(stored, standing, found)
         counts = replace(
@@ -144,11 +155,6 @@ class TableRun:
         """The records that arrived and cannot be read, each with the reason."""
         refused = {each.at: each for each in found.refused}
         return [(record, refused[record.at]) for record in arrived if record.at in refused]
-
-
-def _is_spread(before: Noted | None) -> bool:
-    """Whether Spark has made the history, and keeps other things on record."""
-    return before is not None and before.way is Way.SPREAD
 
 
 def remembered(found: Run, before: Noted | None) -> Run:

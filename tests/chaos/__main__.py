@@ -4,6 +4,7 @@ import argparse
 import os
 import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
@@ -16,6 +17,7 @@ from chaos.plan import Plan
 from chaos.records import TOPICS, waves
 from chaos.story import Story
 from chaos.tasks import forget, newest
+from strandline.runs.way import Way
 
 FOLDER = Path(".strandline/chaos")
 
@@ -28,7 +30,27 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=FOLDER)
     asked = parser.parse_args()
     shutil.rmtree(asked.folder, ignore_errors=True)
-    return tell(session(), asked.folder.absolute(), asked.kills, Random(asked.seed))  # noqa: S311
+    spark, chance = session(), Random(asked.seed)  # noqa: S311 - kills that repeat
+    half = -(-asked.kills // 2)
+    broken = [
+        tell(Stage(spark, asked.folder.absolute() / way, way), kills, chance)
+        for way, kills in ((Way.ALONE, half), (Way.SPREAD, asked.kills - half))
+        if kills or not asked.kills
+    ]
+    return max(broken)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where stories take place, and which way their compactions go."""
+
+    spark: SparkSession
+    folder: Path
+    way: Way
+
+    def story(self, name: str) -> Story:
+        """A story in a folder of its own."""
+        return Story(self.folder / name, TOPICS, self.spark, self.way)
 
 
 def session() -> SparkSession:
@@ -45,22 +67,25 @@ def session() -> SparkSession:
     return spark
 
 
-def tell(spark: SparkSession, folder: Path, wanted: int, chance: Random) -> int:
+def tell(stage: Stage, wanted: int, chance: Random) -> int:
     """Stories until all kills are made; 1 where the law did not hold after some."""
+    spark = stage.spark
     told, ours = waves(), newest(spark)
     every = [record for wave in told for record in wave]
-    with Story(folder / "undisturbed", TOPICS, spark) as story:
+    with stage.story("undisturbed") as story:
         story.tell(told)
         broken = law.violations(story.lake, every)
         orders.told(story)
         undisturbed = law.state(story.lake)
     ours = forget(spark, ours)
     plan = Plan.of(story.attempts, wanted, chance)
-    print(f"undisturbed: {len(broken)} violations; {plan.left} kills to come", flush=True)
+    print(
+        f"{stage.way}, undisturbed: {len(broken)} violations; {plan.left} kills to come", flush=True
+    )
     number = 0
     while plan.left:
         number += 1
-        with Story(folder / f"{number:04d}", TOPICS, spark) as story:
+        with stage.story(f"{number:04d}") as story:
             story.tell(told, plan.befall)
             found = law.violations(story.lake, every)
             orders.told(story, plan.befall)

@@ -116,6 +116,21 @@ def of_airflow(doors: Doors) -> None:
     doors.put(runs, "write_text", lambda uri, _: uri)
 
 
+def of_alone(doors: Doors) -> None:
+    """All ways in which a run without Spark writes."""
+    from deltalake.table import DeltaTable, TableMerger, TableOptimizer  # noqa: PLC0415
+    from strandline_airflow import runs  # noqa: PLC0415
+
+    from strandline.alone.stores import fencing  # noqa: PLC0415
+
+    doors.put(fencing, "write_deltalake", lambda to, *_, **__: getattr(to, "table_uri", to))
+    doors.put(TableMerger, "execute", lambda merger: merger._table.table_uri)  # noqa: SLF001
+    doors.put(TableOptimizer, "compact", lambda of, **_: of.table.table_uri)
+    for name in ("delete", "vacuum"):
+        doors.put(DeltaTable, name, lambda table, *_, **__: table.table_uri)
+    doors.put(runs, "write_text", lambda uri, _: uri)
+
+
 def _remembering(owner: type, name: str, argument: int) -> None:
     """The path that a call names is where this thread writes next."""
     call = getattr(owner, name)

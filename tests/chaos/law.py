@@ -66,6 +66,7 @@ def state(lake: SourceLake) -> State:
     tables += [lake.manifests, lake.differences]
     for table in TABLES.values():
         tables += [lake.changes(table), lake.history(table), lake.deleted_keys(table)]
+        tables.append(lake.records(table))
     return {path.removeprefix(lake.home): Counter(map(_told, _rows(path))) for path in tables}
 
 

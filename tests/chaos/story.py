@@ -24,6 +24,7 @@ from examples.embedded_kafka import EmbeddedKafka
 from strandline.changes.record import Record
 from strandline.runs import spark
 from strandline.runs.lake import SourceLake
+from strandline.runs.way import Way
 
 SOURCE = "shop"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -38,6 +39,9 @@ _CONF = {
     "spark.sql.shuffle.partitions": "1",
 }
 _PATIENCE_SECONDS = 900  # a machine may stand still; a task that hangs is a fault all the same
+
+# In the source file, above its sections.
+_ENGINE = {Way.SPREAD: 'spark = { way = "spread" }', Way.ALONE: 'engine = "alone"'}
 
 Befall = Callable[[str], Fate | None]
 
@@ -62,12 +66,14 @@ class Ended:
 class Story:
     """One source, its broker and its lake in a folder; use it in a `with` block.
 
-    Compactions run on the JVM of `spark`, but for those that are to lose theirs.
+    Compactions go the `way`: spread, on the JVM of `spark`, but for those that are to lose theirs,
+    or alone without any.
     """
 
     folder: Path
     topics: dict[str, int]
     spark: SparkSession
+    way: Way = Way.SPREAD
     attempts: list[Ended] = field(default_factory=list)
 
     def __enter__(self) -> Self:
@@ -77,7 +83,7 @@ class Story:
             self.broker.create_topic(topic, partitions)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._source.write_text(
-            f'connector = "postgresql"\nlake = "{self.lake.root}"\n'
+            f'connector = "postgresql"\nlake = "{self.lake.root}"\n{_ENGINE[self.way]}\n'
             f'[kafka]\nconnection = "kafka_shop"\ntopic_prefix = "{SOURCE}"\n'
         )
         return self
@@ -148,8 +154,9 @@ class Story:
         self._until_done(f"compact {number}", lambda fate: self._compaction(manifest, fate), befall)
 
     def driver(self, manifest: str, fate: Fate | None = None) -> Child:
-        """Starts a driver that works the manifest off on the JVM that stays."""
-        return self._forked(tasks.compaction, (manifest,), self._traced(fate))
+        """Starts a process that works the manifest off, on the JVM that stays or alone."""
+        task = tasks.alone if self.way is Way.ALONE else tasks.compaction
+        return self._forked(task, (manifest,), self._traced(fate))
 
     def submit(self, manifest: str, fate: Fate | None = None) -> subprocess.Popen[str]:
         """Starts a `spark-submit` that does."""
@@ -173,6 +180,8 @@ class Story:
 
     def _compaction(self, manifest: str, fate: Fate) -> tuple[bool, str]:
         """A driver on the JVM that stays, unless the JVM is to be killed."""
+        if self.way is Way.ALONE:
+            return self._fork(tasks.alone, (manifest,), fate)
         if "parent" not in fate.victims:
             return self._fork(tasks.compaction, (manifest,), fate)
         process = self._submitted(manifest, fate)

@@ -14,6 +14,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 from strandline_airflow import (
+    alone_run,
     compact_run,
     erase,
     land_run,
@@ -24,7 +25,7 @@ from strandline_airflow import (
     requeue,
 )
 
-from chaos.doors import Doors, of_airflow, of_spark
+from chaos.doors import Doors, of_airflow, of_alone, of_spark
 from strandline.sources import source as source_file
 
 assert airflow_stage.HOME  # imported before Airflow, to say where that lives
@@ -46,7 +47,8 @@ def run(
     for stream in (1, 2):
         os.dup2(printed, stream)
     doors = Doors.of_environment(reached.send)
-    (of_spark if task is compaction else of_airflow)(doors)
+    put = {compaction: of_spark, alone: of_alone}.get(task, of_airflow)
+    put(doors)
     task(*arguments)
 
 
@@ -88,6 +90,11 @@ def compaction(manifest: str) -> None:
         runpy.run_path(str(APPLICATION), run_name="__main__")
     except SystemExit as end:
         assert not end.code, "the application failed"  # noqa: PT017 - it always ends like this
+
+
+def alone(manifest: str) -> None:
+    """The task that does without Spark."""
+    alone_run.work_off(manifest)
 
 
 def standing(spark: SparkSession) -> dict[str, str]:

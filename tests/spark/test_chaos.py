@@ -9,6 +9,8 @@ from chaos.doors import Fate
 from chaos.records import ROWS, TABLES, TOPICS, waves
 from chaos.story import Story
 
+from strandline.runs.way import Way
+
 TABLE = f"tables/{TABLES[ROWS]}"
 
 
@@ -75,3 +77,21 @@ def test_a_zombie_that_wakes_after_its_successors_changes_nothing(story):
     assert zombie.process.exitcode == 0, zombie.output.read_text()
     assert law.differences(before, law.state(story.lake)) == []
     assert violations(story, [first, second]) == []
+
+
+def test_alone_too_whatever_is_killed_leaves_what_nothing_would_have_left(spark, tmp_path):
+    told = waves()[:2]
+    fates = {
+        "compact 0": [
+            f"after write_deltalake {TABLE}/records 1",
+            f"after write_deltalake {TABLE}/history 1",
+        ],
+        "compact 1": [
+            f"before execute {TABLE}/history 1",
+            "after write_text runs/*/receipt.json 1",
+        ],
+    }
+    with Story(tmp_path, TOPICS, spark, Way.ALONE) as story:
+        story.tell(told, lambda task: killed(fates[task].pop(0)) if fates.get(task) else None)
+        assert [attempt.ok for attempt in story.attempts if attempt.fate] == [False] * 4
+        assert violations(story, told) == []

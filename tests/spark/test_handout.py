@@ -1,18 +1,26 @@
 """The tables of a run that go alone: handed out by Spark, whichever of them fail or are large."""
 
+import os
+import signal
+import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 from events import COLUMNS, Stream
-from strandline_spark import work
+from pyspark import cloudpickle
+from strandline_spark import handout, work
 from strandline_spark.engine import CaptureLake
 
 from strandline.alone import choice
+from strandline.alone import work as alone
 from strandline.alone.stores.tables import opened, rows
 from strandline.engine import recorded_at
 from strandline.errors import SpecError
 from strandline.runs.lake import SourceLake
 from strandline.runs.way import WAY_VARIABLE, Way
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # which no worker can import
 
 ORDERS, CUSTOMERS = "shop.public.orders", "shop.public.customers"
 
@@ -29,6 +37,15 @@ def capture(spark, tmp_path):
     moment = recorded_at([Stream().change("c", 1, 1)])
     lake = SourceLake(tmp_path.as_posix(), "shop")
     return CaptureLake(spark, lake, "postgresql", moment, way=Way.AUTO)
+
+
+def ending(once, table, manifest, cut, known):
+    """The work on a table, which ends its process: each time, or until there is a file `once`."""
+    if cut.table == table and (once is None or not Path(once).exists()):
+        if once is not None:
+            Path(once).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return alone.done(manifest, cut, known)
 
 
 def run(capture, number, *streams):
@@ -102,3 +119,19 @@ def test_the_environment_decides_before_the_manifest_does(capture, monkeypatch):
 def test_many_bytes_are_spread_however_few_the_records_are(capture, monkeypatch):
     monkeypatch.setattr(choice, "MOST_BYTES", 1)
     assert run(capture, 1, stream(ORDERS, ("c", 1, "a")))[ORDERS].way == Way.SPREAD
+
+
+def test_a_table_that_ends_its_worker_holds_no_other(capture, tmp_path, monkeypatch):
+    monkeypatch.setattr(handout, "done", partial(ending, str(tmp_path / "once"), ORDERS))
+    done = run(capture, 1, stream(ORDERS, ("c", 1, "a")), stream(CUSTOMERS, ("c", 2, "c")))
+    assert [table.error for table in done.values()] == [None, None]
+    monkeypatch.setattr(handout, "done", partial(ending, None, ORDERS))
+    orders, customers = Stream(topic=ORDERS), Stream(topic=CUSTOMERS)
+    for each in (orders, customers):
+        each.skip(1)
+        each.change("u", 1, 10, name="b")
+    done = run(capture, 2, orders, customers)
+    assert done[ORDERS].transient
+    assert done[CUSTOMERS].error is None
+    assert names(capture, ORDERS) == ["a"]
+    assert names(capture, CUSTOMERS) == ["b", "c"]
