@@ -45,7 +45,7 @@ class Track:
             Entrant(label, made(shape, self.folder / "cases"), contender)
             for label, shape in workload.shapes.items()
             for contender in workload.contenders
-            if contender in contenders
+            if contender in contenders and (label, contender) not in workload.left_out
         ]
         for entrant in entrants:
             self._state(entrant)

@@ -1,5 +1,6 @@
 """Who takes part: each applies the batches of a case in its own way, on the same landing table."""
 
+from bench.contenders.application import Application
 from bench.contenders.contender import Contender
 from bench.contenders.duckdb_pass import DuckDBPass
 from bench.contenders.empty_commit import EmptyCommit
@@ -9,7 +10,15 @@ from bench.contenders.strandline import Strandline
 
 CONTENDERS: dict[str, type[Contender]] = {
     kind.name: kind
-    for kind in (Strandline, Merge, MergeWithoutVectors, SparkAppend, EmptyCommit, DuckDBPass)
+    for kind in (
+        Strandline,
+        Application,
+        Merge,
+        MergeWithoutVectors,
+        SparkAppend,
+        EmptyCommit,
+        DuckDBPass,
+    )
 }
 
 __all__ = ["CONTENDERS", "Contender"]

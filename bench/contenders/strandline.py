@@ -2,20 +2,21 @@
 
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import ClassVar
 
 from pyspark.sql import SparkSession
-from strandline_spark.compaction import compact
 from strandline_spark.files import read_text, write_text
 from strandline_spark.session import LOCAL
+from strandline_spark.work import done
 
 from bench.case import SOURCE
 from bench.columns import COLUMNS
 from bench.contenders import spark
 from bench.contenders.contender import Contender
 from bench.copying import copied
-from strandline.runs import jvm
+from strandline.runs import jars, jvm
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest
 
@@ -36,11 +37,15 @@ class Strandline(Contender):
 
     def start(self, memory: str, cores: int) -> None:
         """A session as the operator would submit it."""
+        os.environ["PYSPARK_PYTHON"] = sys.executable
         self.spark = spark.session(
             self.name,
             memory,
             cores,
-            LOCAL | jvm.settings(os.environ) | {"spark.driver.memory": memory},
+            LOCAL
+            | jars.settings(jars.at_hand(os.environ), os.environ, {}, local=True)
+            | jvm.settings(os.environ)
+            | {"spark.driver.memory": memory},
         )
 
     def prepare(self) -> None:
@@ -57,7 +62,7 @@ class Strandline(Contender):
         home.mkdir(parents=True, exist_ok=True)
         (home / "manifest.json").write_text(manifest.to_json())
         read = Manifest.from_json(read_text(self.spark, f"{home}/manifest.json"))
-        receipt = compact(self.spark, read)
+        receipt = done(self.spark, read)
         write_text(self.spark, f"{home}/receipt.json", receipt.to_json())
         failed = [table.error for table in receipt.tables if table.error is not None]
         if failed:

@@ -6,6 +6,7 @@ twice, after a retry or by speculation, has one effect: every commit of a run is
 
 import logging
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +19,7 @@ from strandline.alone.stores.control import Control
 from strandline.alone.stores.tables import STORAGE_VARIABLE
 from strandline.alone.work import done
 from strandline.changes.record import Record
-from strandline.errors import BeyondAloneError
+from strandline.errors import BeyondAloneError, Terminal
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline.runs.way import Way
@@ -27,6 +28,10 @@ log = logging.getLogger(__name__)
 
 _MOST_TASKS = 1_000
 _LINE = "%(asctime)s %(threadName)s %(message)s"
+
+_NO_PYTHON = re.compile(
+    r"ModuleNotFoundError: [^\n]*|PYTHON_VERSION_MISMATCH|Cannot run program [^\n]*"
+)
 
 _Done = tuple[int, TableReceipt | str]  # the table's number, and why if it did not go alone
 
@@ -48,7 +53,8 @@ def handed_out(spark: SparkSession, manifest: Manifest, known: Control) -> Itera
     job = partial(_job, spark, task)
     try:
         found = job(wanted)
-    except Py4JJavaError:
+    except Py4JJavaError as error:
+        _refuse_strange_python(error)
         # A table that ends its worker ends the job. What was done is found done.
         log.exception("%s: the tables are taken one by one", manifest.source)
         found = [each for number in wanted for each in _attempted(job, manifest, number)]
@@ -57,6 +63,18 @@ def handed_out(spark: SparkSession, manifest: Manifest, known: Control) -> Itera
             yield receipt
         else:
             log.info("%s: is spread, since %s", manifest.tables[number].table, receipt)
+
+
+def _refuse_strange_python(error: Py4JJavaError) -> None:
+    """`Terminal` where the Python of Spark's tasks is none that Strandline runs in."""
+    said = str(error.java_exception)
+    sign = _NO_PYTHON.search(said)
+    if sign is not None:
+        raise Terminal(
+            f"the Python of Spark's executors does not do for Strandline ({sign[0]}): give them "
+            "one that has what requirements.txt names (PYSPARK_PYTHON, docs/deploy.md), or set "
+            'way = "spread" in [spark] of the source file; nothing was committed'
+        ) from error
 
 
 def _job(spark: SparkSession, task: "_Task", numbers: Sequence[int]) -> list[_Done]:
