@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e spark fuzz chaos bench bench-small bench-core up setup jars chromium kafka lint lock clean
+.PHONY: help demo test e2e spark fuzz chaos bench bench-small bench-core up setup jars chromium kafka s3 lint lock clean
 
 BIN := .venv/bin
 
@@ -28,7 +28,7 @@ demo: jars ## replay two recorded databases through Kafka, Airflow and Spark; co
 
 # In two processes, each with a Spark of its own: one plans on one core and waits. The tests of a
 # file stay together, since they share what is slow to build.
-test: jars lint ## check style, types and import rules, then run the tests
+test: jars s3 lint ## check style, types and import rules, then run the tests
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 e2e: jars chromium kafka ## run the tests that `make test` has no time for: DAGs that people trigger, the browser
@@ -73,6 +73,9 @@ chromium: ## find or install the browser that the page is tested with
 
 kafka: setup ## fetch the Kafka broker that `make e2e` and `make bench` start
 	@sh setup.sh kafka
+
+s3: setup ## fetch the S3-compatible store that `make test` starts
+	@sh setup.sh s3
 
 lint: setup ## ruff, mypy and the import contracts
 	$(BIN)/ruff check

@@ -6,6 +6,7 @@
 #   setup.sh jars     fetches Delta's jars once, through Spark's own package resolution
 #   setup.sh chromium finds or installs the browser that the page is tested with
 #   setup.sh kafka    fetches a Kafka broker that tests and benchmarks start
+#   setup.sh s3       fetches an S3-compatible store that tests start
 #
 # Each step does nothing where its work is done. What goes wrong is said in one line that names
 # what to type. Only `java` writes to standard output, so that a caller can read it.
@@ -16,6 +17,7 @@ export SPARK_LOCAL_IP="${SPARK_LOCAL_IP:-127.0.0.1}"
 
 DELTA_PACKAGE="io.delta:delta-spark_4.2_2.13:4.4.0"
 KAFKA_VERSION="4.3.1"
+S3PROXY_VERSION="4.1.0"
 VENV=".venv"
 LOG_DIR=".strandline/setup"
 
@@ -193,21 +195,32 @@ setup_chromium() {
 
 # --- Kafka -----------------------------------------------------------------------------------
 
-# Spark brings Ivy along, which is what it fetches packages with itself.
 setup_kafka() {
-    stamp="$VENV/kafka/.version"
-    if [ "$(cat "$stamp" 2>/dev/null)" = "$KAFKA_VERSION" ]; then
+    fetch kafka org.apache.kafka kafka_2.13 "$KAFKA_VERSION"
+}
+
+# --- An S3-compatible store ------------------------------------------------------------------
+
+setup_s3() {
+    fetch s3proxy org.gaul s3proxy "$S3PROXY_VERSION"
+}
+
+# fetch FOLDER ORGANISATION ARTIFACT VERSION: an artifact with all that it needs, once. Spark
+# brings Ivy along, which is what it fetches packages with itself.
+fetch() {
+    stamp="$VENV/$1/.version"
+    if [ "$(cat "$stamp" 2>/dev/null)" = "$4" ]; then
         return 0
     fi
     java=$(setup_java)/bin/java
     ivy=$(echo "$VENV"/lib/python3*/site-packages/pyspark/jars/ivy-*.jar)
     mkdir -p "$LOG_DIR"
-    rm -rf "$VENV/kafka"
-    say "fetching Kafka $KAFKA_VERSION, once"
-    "$java" -jar "$ivy" -dependency org.apache.kafka kafka_2.13 "$KAFKA_VERSION" -confs default \
-        -retrieve "$VENV/kafka/[artifact]-[revision](-[classifier]).[ext]" >"$LOG_DIR/kafka.log" 2>&1 ||
-        stop "Maven Central did not give Kafka $KAFKA_VERSION; the reason is in $LOG_DIR/kafka.log"
-    printf '%s\n' "$KAFKA_VERSION" >"$stamp"
+    rm -rf "${VENV:?}/$1"
+    say "fetching $3 $4, once"
+    "$java" -jar "$ivy" -dependency "$2" "$3" "$4" -confs default \
+        -retrieve "$VENV/$1/[artifact]-[revision](-[classifier]).[ext]" >"$LOG_DIR/$1.log" 2>&1 ||
+        stop "Maven Central did not give $3 $4; the reason is in $LOG_DIR/$1.log"
+    printf '%s\n' "$4" >"$stamp"
 }
 
 # ---------------------------------------------------------------------------------------------
@@ -219,5 +232,6 @@ case "${1-}" in
     jars) setup_jars ;;
     chromium) setup_chromium ;;
     kafka) setup_kafka ;;
-    *) stop "usage: setup.sh python | java | jars | chromium | kafka" ;;
+    s3) setup_s3 ;;
+    *) stop "usage: setup.sh python | java | jars | chromium | kafka | s3" ;;
 esac

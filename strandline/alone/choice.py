@@ -47,28 +47,46 @@ class Choice:
             return f"{cut.offsets:,} offsets arrived, more than {MOST_ARRIVED:,}"
         arrived = sum(self._bytes(each) for each in cut.ranges)
         if arrived > MOST_BYTES:
-            return f"{arrived:,} bytes arrived, more than {MOST_BYTES:,}"
+            return f"{arrived:,.0f} bytes arrived, more than {MOST_BYTES:,}"
         return None
 
-    def _bytes(self, of: OffsetRange) -> int:
-        """Of landing's files that may hold records of the range, by their statistics."""
-        return sum(
-            size
-            for size, first, last, begin, end in self._landing
-            if (first is None or first <= of.topic <= last)
-            and (begin is None or (begin < of.end and of.start <= end))
-        )
+    def _bytes(self, of: OffsetRange) -> float:
+        """About how much of landing's files the range is: its share of each by offsets."""
+        return sum(file.bytes_of(of) for file in self._landing)
 
     @cached_property
-    def _landing(self) -> Sequence[tuple[int, str | None, str, int | None, int]]:
-        """Size, first and last topic, first and last offset of each file of landing."""
+    def _landing(self) -> Sequence["_File"]:
         lake = SourceLake(self.manifest.lake, self.manifest.source)
         table = opened(lake.landing, self.manifest.landing_version)
         if table is None:
             return ()
         files = _files(table)
-        names = ("size_bytes", "min.topic", "max.topic", "min.offset", "max.offset")
-        return list(zip(*(_column(files, name) for name in names), strict=True))
+        columns = (_column(files, name) for name in _STATISTICS)
+        return [_File(*cells) for cells in zip(*columns, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file of landing by its statistics; None where nobody wrote them."""
+
+    size: int
+    records: int | None
+    first: str | None
+    last: str | None
+    begin: int | None
+    end: int | None
+
+    def bytes_of(self, of: OffsetRange) -> float:
+        """About how many bytes of it are of the range; all of them where nothing is known."""
+        if self.first is not None and not self.first <= of.topic <= (self.last or of.topic):
+            return 0
+        if self.begin is None or self.end is None or not self.records:
+            return self.size
+        shared = min(of.end, self.end + 1) - max(of.start, self.begin)
+        return self.size * min(1.0, max(0, shared) / self.records)
+
+
+_STATISTICS = ("size_bytes", "num_records", "min.topic", "max.topic", "min.offset", "max.offset")
 
 
 def check(manifest: Manifest, cut: TableCut) -> None:
