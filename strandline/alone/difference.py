@@ -1,21 +1,21 @@
 """What a run changes in a history: how its versions differ from the rows that stand there."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake import DeltaTable
 
 from strandline.alone.stores import history
-from strandline.alone.stores.history import Place, Replacement
-from strandline.changes.columns import IS_CURRENT, RECORDED_AT, SCOPE, SEQ_SEEN
+from strandline.alone.stores.history import Place, Replacement, Standing
+from strandline.changes.columns import RECORDED_AT, SCOPE, SEQ_SEEN
 from strandline.changes.version import Version
 from strandline.law.continuation import Run
 from strandline.runs.receipt import Counts
 
 # When it was recorded is no part of a version; nor is what only Spark goes on from.
 _PASSING = frozenset({RECORDED_AT, SCOPE, SEQ_SEEN})
-Standing = Mapping[Place, Mapping[str, Any]]
 
 
 def replacement(stored: DeltaTable | None, standing: Standing, found: Run) -> Replacement:
@@ -27,16 +27,16 @@ def replacement(stored: DeltaTable | None, standing: Standing, found: Run) -> Re
     heads = _heads(versions)
     places = {_place(version): version for version in versions}
     anew = stored is None or (found.whole and not history.has(stored, columns))
-    made = _made(found).items()
-    same = {at for at, row in made if at in standing and _is_same(standing[at], row)}
+    same = _same(standing, _made(found))
     if anew:
+        times = standing.rows[RECORDED_AT].to_pylist() if same else []
         come = [
-            replace(version, recorded_at=standing[at][RECORDED_AT]) if at in same else version
+            replace(version, recorded_at=times[standing.places[at]]) if at in same else version
             for at, version in places.items()
         ]
         return Replacement(columns, come, (), heads, whole=True)
     come = [version for at, version in places.items() if at not in same]
-    gone = [at for at in standing if at not in same]
+    gone = [at for at in standing.places if at not in same]
     return Replacement(columns, come, gone, heads, whole=False)
 
 
@@ -46,13 +46,13 @@ def compared(old: Standing, found: Run) -> dict[str, int]:
     A version is known by its key and the position that it begins at.
     """
     new = _made(found)
-    both = old.keys() & new.keys()
-    equal = sum(_is_same(old[at], new[at]) for at in both)
+    both = len(old.places.keys() & new.places.keys())
+    equal = len(_same(old, new))
     return {
         "equal": equal,
-        "different": len(both) - equal,
-        "only in the old": len(old) - len(both),
-        "only in the new": len(new) - len(both),
+        "different": both - equal,
+        "only in the old": len(old.places) - both,
+        "only in the new": len(new.places) - both,
     }
 
 
@@ -60,17 +60,39 @@ def _made(found: Run) -> Standing:
     """The versions as the table gives them back: a float of 32 bits is not that of the version."""
     versions = found.found.versions
     rows = history.arrow(versions, _heads(versions), history.schema(found.found.columns))
-    return dict(zip(map(_place, versions), rows.to_pylist(), strict=True))
+    return Standing(rows, {_place(version): n for n, version in enumerate(versions)})
 
 
-def _is_same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether two rows are one version."""
-    names = {*one, *other} - _PASSING
-    return all(_is_equal(one.get(name), other.get(name)) for name in names)
+def _same(one: Standing, other: Standing) -> frozenset[Place]:
+    """The places of versions that are the same in both."""
+    both = [place for place in other.places if place in one.places]
+    if not both:
+        return frozenset()
+    a = one.rows.take([one.places[place] for place in both])
+    b = other.rows.take([other.places[place] for place in both])
+    names = dict.fromkeys((*a.column_names, *b.column_names))
+    equal = [True] * len(both)
+    for name in names.keys() - _PASSING:
+        cells = _equal(_column(a, name), _column(b, name))
+        equal = [so and also for so, also in zip(equal, cells, strict=True)]
+    return frozenset(place for place, so in zip(both, equal, strict=True) if so)
 
 
-def _is_equal(one: object, other: object) -> bool:
-    return one == other or (one != one and other != other)  # noqa: PLR0124 - what is no number
+def _column(rows: pa.Table, name: str) -> pa.ChunkedArray:
+    """A column, of nulls where there is none."""
+    return rows[name] if name in rows.column_names else pa.chunked_array([pa.nulls(len(rows))])
+
+
+def _equal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> Sequence[bool]:
+    """For each row whether its two cells are one value; what is no number is one, too."""
+    if one.type != other.type or pa.types.is_nested(one.type):
+        return [a == b for a, b in zip(one.to_pylist(), other.to_pylist(), strict=True)]
+    same = pc.fill_null(pc.equal(one, other), False)
+    same = pc.or_(same, pc.and_(pc.is_null(one), pc.is_null(other)))
+    if pa.types.is_floating(other.type):
+        no_number = pc.and_(pc.is_nan(one), pc.is_nan(other))
+        same = pc.or_(same, pc.fill_null(no_number, False))
+    return list(same.to_pylist())
 
 
 def totals(before: Counts | None, standing: Standing, found: Run) -> Mapping[str, int]:
@@ -78,10 +100,9 @@ def totals(before: Counts | None, standing: Standing, found: Run) -> Mapping[str
     made = found.found.counts
     if found.whole or before is None:
         return {"history_rows": made.history_rows, "current_rows": made.current_rows}
-    open_ = sum(row[IS_CURRENT] for row in standing.values())
     return {
-        "history_rows": before.history_rows - len(standing) + made.history_rows,
-        "current_rows": before.current_rows - open_ + made.current_rows,
+        "history_rows": before.history_rows - len(standing.places) + made.history_rows,
+        "current_rows": before.current_rows - standing.open + made.current_rows,
     }
 
 

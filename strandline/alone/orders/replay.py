@@ -100,7 +100,7 @@ class _Replay(_Replacing):
             return receipt
         receipt = replace(
             receipt,
-            counts=replace(found.counts, **difference.totals(None, {}, found)),
+            counts=replace(found.counts, **difference.totals(None, history.NOTHING, found)),
             changed=True,
             orphaned_moves=found.found.orphaned_moves,
             regress=found.found.regress,

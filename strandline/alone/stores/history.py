@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from deltalake import DeltaTable, Schema
 
 from strandline.alone.stores import fencing
 from strandline.alone.stores.fencing import Kept
-from strandline.alone.stores.tables import MOST_NAMES, literal, rows, whole
+from strandline.alone.stores.tables import MOST_NAMES, literal, selected, whole
 from strandline.cells import naming
 from strandline.cells.types import ColumnType
-from strandline.changes.columns import IS_HEAD, KEY, SCOPE, SEQ_FROM, SEQ_SEEN, VALID_TO
+from strandline.changes.columns import IS_CURRENT, IS_HEAD, KEY, SCOPE, SEQ_FROM, SEQ_SEEN, VALID_TO
 from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS, Version
 from strandline.errors import BeyondAloneError
 
@@ -43,6 +43,28 @@ _GONE_KEY, _GONE_SEQ = "_gone_key", "_gone_seq"
 _GONE = pa.schema([(_GONE_KEY, pa.string()), (_GONE_SEQ, pa.string())])
 
 Place = tuple[str, str]  # the key of a version and the position at which it begins
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Rows of a history, with the number of each by its place."""
+
+    rows: pa.Table
+    places: Mapping[Place, int]
+
+    @staticmethod
+    def of(rows: pa.Table) -> "Standing":
+        """Rows that have their places in two columns."""
+        keys, begun = rows[KEY].to_pylist(), rows[SEQ_FROM].to_pylist()
+        return Standing(rows, {place: n for n, place in enumerate(zip(keys, begun, strict=True))})
+
+    @property
+    def open(self) -> int:
+        """How many of the rows are current."""
+        return sum(self.rows[IS_CURRENT].to_pylist())
+
+
+NOTHING = Standing.of(pa.table({KEY: [], SEQ_FROM: [], IS_CURRENT: []}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,15 +192,14 @@ def _cells(version: Version, heads: AbstractSet[Place]) -> dict[str, object]:
     return {**version.cells(), **internal}
 
 
-def standing(
-    table: DeltaTable | None, keys: AbstractSet[str] | None
-) -> Mapping[Place, Mapping[str, Any]]:
-    """The rows of these keys, of all where None are named, by their places."""
+def standing(table: DeltaTable | None, keys: AbstractSet[str] | None) -> Standing:
+    """The rows of these keys, of all where None are named."""
     if table is None:
-        return {}
+        return NOTHING
     if keys is not None and len(keys) <= MOST_NAMES:
         named = sorted(keys) or [""]  # a list that is empty is no SQL, and no key is empty
-        found = rows(table, "SELECT * FROM stored WHERE _key IN :keys", keys=named)
-    else:
-        found = rows(table, "SELECT * FROM stored")
-    return {(row[KEY], row[SEQ_FROM]): row for row in found if keys is None or row[KEY] in keys}
+        return Standing.of(selected(table, "SELECT * FROM stored WHERE _key IN :keys", keys=named))
+    found = selected(table, "SELECT * FROM stored")
+    if keys is not None:
+        found = found.filter(pc.is_in(found[KEY], pa.array(sorted(keys), found[KEY].type)))
+    return Standing.of(found)

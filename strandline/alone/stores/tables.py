@@ -58,11 +58,30 @@ def opened(uri: str, version: int | None = None) -> DeltaTable | None:
 
 def rows(table: DeltaTable, sql: str, /, **values: Value) -> list[dict[str, Any]]:
     """The rows of a query, which knows the table as `stored` and each value by `:name`."""
+    answer: list[dict[str, Any]] = selected(table, sql, **values).to_pylist()
+    return answer
+
+
+def selected(table: DeltaTable, sql: str, /, **values: Value) -> pa.Table:
+    """The same as Arrow has them."""
     bound = _NAME.sub(lambda found: literal(values[found[1]]), sql)
     with explained(table.table_uri):
-        found = QueryBuilder().register("stored", table).execute(bound)
-        answer: list[dict[str, Any]] = pa.table(found.read_all()).to_pylist()
-    return answer
+        found = pa.table(QueryBuilder().register("stored", table).execute(bound).read_all())
+    return found.cast(pa.schema(map(_plain, found.schema)))
+
+
+def _plain(field: pa.Field) -> pa.Field:
+    """The field without the types that only queries give, which pyarrow can do little with."""
+    of = field.type
+    if pa.types.is_string_view(of):
+        return field.with_type(pa.string())
+    if pa.types.is_binary_view(of):
+        return field.with_type(pa.binary())
+    if pa.types.is_list(of):
+        return field.with_type(pa.list_(_plain(of.value_field)))
+    if pa.types.is_struct(of):
+        return field.with_type(pa.struct([_plain(of.field(n)) for n in range(of.num_fields)]))
+    return field
 
 
 def whole(table: DeltaTable, where: str = "true") -> pa.Table:
