@@ -54,7 +54,7 @@ def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order
         lines=(
             *_versions(lake, str(row.table), keys),
             "keys that they were moved from or to are erased with them",
-            "their rows go from landing, quarantine, changes and history",
+            "their rows go from landing, quarantine, what is on record and history",
             "older versions of these tables can no longer be read",
         ),
     )

@@ -25,7 +25,7 @@ MOST_BYTES = 32 << 20  # of files that hold what arrived; Parquet makes them a f
 
 
 # What is done alone, of all works.
-WORKS = frozenset({Work.COMPACT, Work.MAINTAIN, Work.REQUEUE, Work.REPLAY, Work.UNDO})
+WORKS = frozenset({Work.COMPACT, Work.MAINTAIN, Work.REQUEUE, Work.REPLAY, Work.UNDO, Work.ERASE})
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from strandline.alone import choice
+from strandline.alone.orders.erase import erased, left
 from strandline.alone.orders.maintenance import maintained
 from strandline.alone.orders.replay import replayed, undone
 from strandline.alone.orders.requeue import requeued
@@ -33,6 +34,7 @@ DONE_BY: Mapping[Work, Callable[[Manifest, TableCut, Control], TableReceipt]] = 
     Work.REQUEUE: requeued,
     Work.REPLAY: replayed,
     Work.UNDO: undone,
+    Work.ERASE: erased,
 }
 
 
@@ -56,6 +58,8 @@ def done(manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, it holds no other table
         receipt = failed(cut, error)
+        if manifest.work is Work.ERASE:
+            receipt = replace(receipt, history_version=left(manifest, cut))
     made = replace(receipt, seconds=round(time.monotonic() - began, 3), way=Way.ALONE)
     log.info("%s: %s", cut.table, made.summary(manifest.work))
     return made

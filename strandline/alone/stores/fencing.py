@@ -108,6 +108,11 @@ def commit(
     return CommitProperties(app_transactions=transactions, custom_metadata=noted)
 
 
+def noting(run: int, text: str) -> CommitProperties:
+    """Of a commit that brings nothing but the note of a run."""
+    return CommitProperties(custom_metadata={note.METADATA: note.written(run, text)})
+
+
 def notes(table: DeltaTable) -> Iterator[tuple[int, str]]:
     """What runs left with their commits, newest first, as far as the log goes back."""
     for number in range(table.version(), -1, -1):

@@ -119,6 +119,19 @@ def _has(of: OffsetRange, at: Coordinates) -> bool:
     return of.start <= at.offset < of.end
 
 
+def lie_at(places: Iterable[Coordinates]) -> str:
+    """The condition that a row lies at one of the places."""
+    logs: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for at in places:
+        logs[at.log].append(at.offset)
+    found = (
+        f"(topic_id = {literal(topic_id)} AND partition = {partition:d} "
+        f'AND "offset" IN {literal(sorted(offsets))})'
+        for (topic_id, partition), offsets in sorted(logs.items())
+    )
+    return " OR ".join(found) or "false"
+
+
 def _begin(of: OffsetRange) -> tuple[int, int]:
     return of.partition, of.start
 

@@ -1,6 +1,5 @@
 """Records that could not be read, with coordinates, reason and bytes, for people to look at."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
@@ -8,7 +7,7 @@ from deltalake import DeltaTable
 
 from strandline.alone.stores import fencing
 from strandline.alone.stores.fencing import Kept
-from strandline.alone.stores.landing import RECORD, cells, record
+from strandline.alone.stores.landing import RECORD, cells, lie_at, record
 from strandline.alone.stores.tables import literal, opened, rows, whole
 from strandline.changes.change import Quarantined
 from strandline.changes.record import Coordinates, Record
@@ -76,7 +75,7 @@ def strike(
         return
     own = f'"table" = {literal(table)} AND run < {run:d}'
     if places is not None:
-        own += f" AND ({_at(places)})"
+        own += f" AND ({lie_at(places)})"
     with fencing.overtaken(uri):
         stored.delete(own, commit_properties=fencing.commit(run, note, application))
 
@@ -98,18 +97,6 @@ def restore(uri: str, table: str, version: int, run: int) -> None:
         stored.write(
             there, found.set_column(found.schema.get_field_index("run"), "run", number), run
         )
-
-
-def _at(places: Iterable[Coordinates]) -> str:
-    """The condition that a row lies at one of the places."""
-    logs: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for at in places:
-        logs[at.log].append(at.offset)
-    return " OR ".join(
-        f"(topic_id = {literal(topic_id)} AND partition = {partition:d} "
-        f'AND "offset" IN {literal(sorted(offsets))})'
-        for (topic_id, partition), offsets in sorted(logs.items())
-    )
 
 
 def _known(stored: DeltaTable | None, table: str) -> frozenset[Coordinates]:

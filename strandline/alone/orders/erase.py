@@ -1,0 +1,232 @@
+"""Work `erase`: every row of some keys, and of every key that they were moved from or to, goes.
+
+From landing, quarantine, records and history, from the files that deletion leaves behind, and from
+the statistics in the tables' logs. Which keys these are is put on record first, as digests, so that
+a run that died half way goes on with all of them. Landing goes first, while the records on record
+still say where it has them, and the history last.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable, write_deltalake
+
+from strandline.alone.stores import fencing, files, landing, noted
+from strandline.alone.stores.control import Control
+from strandline.alone.stores.noted import Noted
+from strandline.alone.stores.scrubbing import leftovers, scrubbed
+from strandline.alone.stores.tables import literal, opened, rows, storage_options
+from strandline.changes.record import Coordinates
+from strandline.errors import BeyondAloneError, Terminal
+from strandline.runs.erasure import Erasure, digest
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, TableCut
+from strandline.runs.receipt import Counts, TableReceipt
+from strandline.runs.way import Way
+
+_NAMED = 5  # of what is found afterwards
+_PAIRS = (("_key", "_moved_from"), ("_key", "_moved_to"))
+
+
+def erased(manifest: Manifest, cut: TableCut, _known: Control) -> TableReceipt:
+    """Erases the manifest's keys from the table, and looks for them afterwards.
+
+    Raises `Terminal` where something is found, `BeyondAloneError` where Spark may have left rows
+    under deletion vectors.
+    """
+    return _Erased(manifest, cut).receipt()
+
+
+def left(manifest: Manifest, cut: TableCut) -> int:
+    """The history's version that there is now: the files of the one before may be gone already."""
+    stored = opened(SourceLake(manifest.lake, manifest.source).history(cut.table))
+    return -1 if stored is None else stored.version()
+
+
+class _Erased:
+    """One table of the run."""
+
+    def __init__(self, manifest: Manifest, cut: TableCut) -> None:
+        self._manifest, self._cut = manifest, cut
+        self._lake = SourceLake(manifest.lake, manifest.source)
+        self._history = self._lake.history(cut.table)
+        self._records = self._lake.records(cut.table)
+        own = f'"table" = {literal(cut.table)} AND '
+        # The stores, with a condition that their rows are of the table, and the columns of keys.
+        self._keyed = {
+            self._lake.quarantine: (own, ("record_key",)),
+            self._lake.differences: (own, ("key",)),
+            self._records: ("", ("entry_key", "entry_other")),
+            self._history: ("", ("_key",)),
+        }
+
+    def receipt(self) -> TableReceipt:
+        """What was erased."""
+        self._refuse_vectors()
+        digests = self._on_record()
+        keys = {key for key in self._known() if digest(key) in digests}
+        did = {"keys": len(digests), "landing": self._from_landing(keys)}
+        for path in self._keyed:
+            if path != self._history:
+                did[path.rpartition("/")[2]] = self._deleted(path, keys)
+        self._remove_copies()
+        did["history"] = self._from_history(keys)
+        scrubbed(self._lake.landing, shared=True)
+        for path in self._keyed:
+            scrubbed(path, note=self._note() if path == self._history else None)
+        self._prove(keys)
+        return self._told({**did, "found afterwards": 0})
+
+    def _told(self, did: Mapping[str, int]) -> TableReceipt:
+        stored = opened(self._history)
+        known = None if stored is None else noted.last(stored)
+        return TableReceipt(
+            table=self._cut.table,
+            topic=self._cut.topic,
+            counts=Counts() if known is None else known.totals,
+            history_version=-1 if stored is None else stored.version(),
+            orphaned_moves=0 if known is None else known.receipt.orphaned_moves,
+            changed=True,
+            did=did,
+            way=Way.ALONE,
+        )
+
+    def _refuse_vectors(self) -> None:
+        for path in (*self._keyed, self._lake.landing):
+            table = opened(path)
+            if table and "deletionVectors" in (table.protocol().writer_features or ()):
+                raise BeyondAloneError(f"{path} has deletion vectors, which Spark alone purges")
+
+    def _on_record(self) -> AbstractSet[str]:
+        """Digests of the keys and of all that hang on them by moves, as the run found them."""
+        path = self._lake.erased(self._manifest.number)
+        if opened(path) is None:
+            given = frozenset(Erasure(**self._manifest.order).digests)
+            found = pa.table({"digest": sorted(given | self._related(given))})
+            with fencing.overtaken(path):
+                write_deltalake(path, found, mode="error", storage_options=storage_options())
+        stored = opened(path)
+        return {row["digest"] for row in _rows(stored, "SELECT digest FROM stored")}
+
+    def _related(self, wanted: AbstractSet[str]) -> set[str]:
+        others: dict[str, set[str]] = defaultdict(set)
+        for one, other in self._edges():
+            a, b = digest(one), digest(other)
+            others[a].add(b)
+            others[b].add(a)
+        found, frontier = set(wanted), set(wanted)
+        while frontier:
+            frontier = set().union(*(others[each] for each in frontier)) - found
+            found |= frontier
+        return found
+
+    def _edges(self) -> Iterator[tuple[str, str]]:
+        """Pairs of keys that a row was moved between, as records and history tell them."""
+        sql = "SELECT _key, _moved_from, _moved_to FROM stored"
+        for row in _rows(opened(self._history), sql):
+            yield from ((row[a], row[b]) for a, b in _PAIRS if row[b] is not None)
+        sql = "SELECT entry_key, entry_other FROM stored WHERE entry_other IS NOT NULL"
+        for row in _rows(opened(self._records), sql):
+            if row["entry_key"] is not None:
+                yield row["entry_key"], row["entry_other"]
+
+    def _known(self) -> set[str]:
+        """All keys that the stores still name."""
+        found = set()
+        for path, (own, columns) in self._keyed.items():
+            for column in columns:
+                sql = f'SELECT DISTINCT "{column}" AS k FROM stored WHERE {own}true'  # noqa: S608
+                found |= {row["k"] for row in _rows(opened(path), sql)}
+        return found - {None}
+
+    def _from_landing(self, keys: AbstractSet[str]) -> int:
+        stores = (self._records, self._lake.quarantine)
+        names, of = 'topic_id, partition, "offset"', self._of
+        places = {
+            Coordinates(self._cut.topic, row["partition"], row["offset"], row["topic_id"])
+            for path in stores
+            for row in _rows(opened(path), f"SELECT {names} FROM stored WHERE {of(path, keys)}")  # noqa: S608
+        }
+        own = f"topic = {literal(self._cut.topic)} AND ({landing.lie_at(places)})"
+        return _delete(self._lake.landing, own)
+
+    def _deleted(self, path: str, keys: AbstractSet[str]) -> int:
+        return _delete(path, self._of(path, keys))
+
+    def _of(self, path: str, keys: AbstractSet[str]) -> str:
+        """The condition that a row of the store is of one of the keys."""
+        own, columns = self._keyed[path]
+        named = literal(sorted(keys) or [""])  # a list that is empty is no SQL, and no key is empty
+        return f"{own}({' OR '.join(f'{column} IN {named}' for column in columns)})"
+
+    def _remove_copies(self) -> None:
+        """What lies beside the stores that are gone on with."""
+        lake, table = self._lake, self._cut.table
+        for folder in (lake.shadows, lake.snapshots):
+            files.remove(folder)
+        for path in (lake.changes(table), lake.deleted_keys(table), lake.moves(table)):
+            files.remove(path)
+
+    def _from_history(self, keys: AbstractSet[str]) -> int:
+        """One fenced commit, with the totals that the next run goes on from."""
+        stored, run = opened(self._history), self._manifest.number
+        if stored is None or fencing.applied(stored) >= run:
+            return 0
+        where = self._of(self._history, keys)
+        gone = _rows(stored, f"SELECT _is_current AS open FROM stored WHERE {where}")  # noqa: S608
+        if not gone:
+            return 0
+        known = noted.last(stored)
+        text = None if known is None else self._without(known, gone).text()
+        with fencing.overtaken(self._history):
+            stored.delete(where, commit_properties=fencing.commit(run, text))
+        return len(gone)
+
+    @staticmethod
+    def _without(known: Noted, gone: Iterable[Mapping[str, bool]]) -> Noted:
+        rows_, open_ = known.totals.history_rows, known.totals.current_rows
+        gone = list(gone)
+        counts = Counts(
+            history_rows=rows_ - len(gone), current_rows=open_ - sum(row["open"] for row in gone)
+        )
+        return replace(known, receipt=replace(known.receipt, counts=counts, did={}))
+
+    def _note(self) -> tuple[int, str] | None:
+        """What the next run goes on from; the log would forget it with the commits before."""
+        stored = opened(self._history)
+        known = None if stored is None else noted.last(stored)
+        return None if known is None else (self._manifest.number, known.text())
+
+    def _prove(self, keys: AbstractSet[str]) -> None:
+        found = []
+        for path in self._keyed:
+            table = opened(path)
+            if table is not None:
+                store = path.rpartition("/")[2]
+                sql = f"SELECT 1 AS one FROM stored WHERE {self._of(path, keys)}"  # noqa: S608
+                count = len(_rows(table, sql))
+                found += [f"{count} rows in {store}"] if count else []
+                found += [f"{store}/{name}" for name in leftovers(table)]
+        if found:
+            raise Terminal(
+                f"{self._cut.topic}: what should be gone is found: {', '.join(found[:_NAMED])}"
+                f"{' and more' * (len(found) > _NAMED)}. Keep other writers off the lake, delete "
+                "files that they left there, and trigger this again"
+            )
+
+
+def _rows(table: DeltaTable | None, sql: str) -> list[dict[str, Any]]:
+    return [] if table is None else rows(table, sql)
+
+
+def _delete(uri: str, where: str) -> int:
+    """Deletes the rows that meet the condition; how many they were. Doing it again finds none."""
+    table = opened(uri)
+    if table is None:
+        return 0
+    with fencing.overtaken(uri):
+        return int(table.delete(where)["num_deleted_rows"])
