@@ -14,7 +14,7 @@ from functools import lru_cache
 from math import inf
 from typing import Any
 
-from strandline.alone.stores import tables
+from strandline.alone.stores import records, tables
 from strandline.changes import scope
 from strandline.changes.change import Control
 from strandline.changes.columns import SCOPE
@@ -23,7 +23,7 @@ from strandline.connectors import CONNECTORS
 from strandline.errors import StrandlineError
 from strandline.formats import notification
 from strandline.formats.notification import Snapshot
-from strandline.law.decode.general import Decoder
+from strandline.law.decode.general import Decoded, Decoder
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Work
 from strandline.runs.segment import Gap, Landed, Watermarks
@@ -43,6 +43,8 @@ _NEAR, _COMMITS = 200, 2_000
 _READS = (
     "SELECT DISTINCT _connector_name, _scope FROM stored WHERE _emitted BETWEEN :since AND :until"
 )
+
+_MOST_RECORDS = 2_000  # looked at of a table that a snapshot may have read
 
 Place = tuple[str, int]  # topic id and partition
 
@@ -311,10 +313,29 @@ def _has_read(source: Source, lake: SourceLake, topic: str, snapshot: Snapshot) 
     known = of == source.topic_prefix or topic.startswith(f"{of}.")
     if known and snapshot.has(topic.removeprefix(f"{of}.")):
         return True
+    name = source.table_name(topic)
+    readers = _readers(lake.changes(name), snapshot) | _on_record(source, lake, topic, snapshot)
     return any(
         len({name, snapshot.connector} - {None}) < 2 and snapshot.has(table)
-        for name, table in _readers(lake.changes(source.table_name(topic)), snapshot)
+        for name, table in readers
     )
+
+
+def _on_record(
+    source: Source, lake: SourceLake, topic: str, snapshot: Snapshot
+) -> frozenset[tuple[str | None, str | None]]:
+    """The same of a table that goes alone, by the first records on record since the snapshot."""
+    decoder = Decoder(CONNECTORS[source.connector], source.rules(topic))
+    path = lake.records(source.table_name(topic))
+    found = set()
+    for record in records.landed_since(path, snapshot.started, most=_MOST_RECORDS):
+        outcome = decoder.decode(record)
+        change = outcome.change if isinstance(outcome, Decoded) else None
+        if change is None or change.emitted is None or change.scope is None:
+            continue
+        if snapshot.started <= change.emitted <= snapshot.completed:
+            found.add((scope.server(change.scope), scope.table(change.scope)))
+    return frozenset(found)
 
 
 def _readers(uri: str, snapshot: Snapshot) -> frozenset[tuple[str | None, str | None]]:

@@ -1,6 +1,6 @@
 """Where the keys of a table stand: in its history, and in every other store that is erased from.
 
-Those are the stores of `strandline_spark.erase`, and the moves by which it finds more keys. Keys
+Those are the stores of either way, and the moves by which an erasure finds more keys. Keys
 are canonical (see `strandline.changes.key`), and nothing but their columns is read.
 """
 
@@ -17,6 +17,7 @@ _VERSIONS = (
     "SELECT _key AS key FROM stored UNION ALL SELECT _moved_from FROM stored"
     " UNION ALL SELECT _moved_to FROM stored"
 )
+_ENTRIES = "SELECT entry_key AS key FROM stored UNION ALL SELECT entry_other AS key FROM stored"
 _MOVES = "SELECT _old AS key FROM stored UNION ALL SELECT _new FROM stored"
 _COUNTED = "SELECT _key AS key, count(*) AS n FROM stored WHERE _key IN :keys GROUP BY 1"
 _ORDERS = "SELECT manifest FROM stored WHERE number > :after AND strpos(manifest, :work) > 0"
@@ -59,6 +60,7 @@ def _rows(lake: SourceLake, table: str, which: str, **values: list[str]) -> Iter
         (lake.changes(table), _VERSIONS),
         (lake.deleted_keys(table), "SELECT _key AS key FROM stored"),
         (lake.moves(table), _MOVES),
+        (lake.records(table), _ENTRIES),
         (lake.quarantine, f"SELECT record_key AS key {of_table}"),
         (lake.differences, f"SELECT key {of_table}"),
     ):

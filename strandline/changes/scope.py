@@ -22,6 +22,11 @@ def table(scope: str) -> str:
     return _parts(scope)[3]
 
 
+def server(scope: str) -> str | None:
+    """What the connector calls its server; None where nobody says."""
+    return _parts(scope)[1] or None
+
+
 def epoch(scope: str) -> str:
     """The lineage of the log."""
     return _parts(scope)[0]

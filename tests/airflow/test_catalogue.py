@@ -10,7 +10,9 @@ import pytest
 from deltalake import write_deltalake
 from strandline_airflow import catalogue, land_run
 
-from strandline.alone.stores import tables
+from strandline.alone.stores import records, tables
+from strandline.changes.record import Coordinates, Record
+from strandline.law.continuation import Entry
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Work
 from strandline.runs.segment import Gap
@@ -336,6 +338,24 @@ def test_a_topic_that_is_not_called_like_its_table_is_known_by_the_reads_of_the_
     }  # fmt: skip
     write_deltalake(lake.changes("orders"), pa.table(rows))
     write_deltalake(lake.changes("items"), pa.table({**rows, "_connector_name": ["else"] * 2}))
+    assert still_lost(source) == ["items"]
+
+
+@pytest.mark.usefixtures("lost")
+def test_what_a_snapshot_has_read_is_known_of_a_table_that_goes_alone_too(source, lake):
+    begun, read, done = (NOON + hours * HOUR for hours in (1, 2, 3))
+    scanned = ("TABLE_SCAN_COMPLETED", read, "public.orders_2026")
+    notices(lake, ("STARTED", begun), scanned, ("COMPLETED", done), connector="shop")
+    own = {
+        "connector": "postgresql", "name": "shop", "db": "db", "schema": "public", "lsn": 1,
+        "table": "orders_2026", "snapshot": "true", "ts_ms": millis(read),
+    }  # fmt: skip
+    value = {"op": "r", "after": {"id": 1}, "source": own, "ts_ms": millis(read)}
+    for table, topic, at in (("orders", ORDERS, read), ("items", ITEMS, begun)):
+        where = Coordinates(topic, 0, 0)
+        early = {**value, "ts_ms": millis(at - 2 * HOUR)} if table == "items" else value
+        kept = Record(where, millis(at), b'{"id": 1}', json.dumps(early).encode())
+        records.put(lake.records(table), [(kept, Entry('{"id":1}'))], 1)
     assert still_lost(source) == ["items"]
 
 

@@ -72,12 +72,13 @@ def test_a_key_without_versions_is_erased_from_wherever_else_it_is(order, lake, 
     stored(lake.deleted_keys("orders"), _key='{"id":52}')
     stored(lake.moves("orders"), _old='{"id":53}', _new='{"id":54}')
     stored(lake.differences, table="orders", key='{"id":55}')
-    keys = [str(key) for key in range(50, 56)]
+    stored(lake.records("orders"), entry_key='{"id":56}', entry_other='{"id":57}')
+    keys = [str(key) for key in range(50, 58)]
     made = order("1", *keys)
-    assert len(made.options["digests"]) == 7
+    assert len(made.options["digests"]) == 9
     assert made.lines[:2] == (
-        "orders: 7 keys with 2 versions",
-        "there is no version of keys 2, 3, 4, 5, 6, 7 of the form, only other records",
+        "orders: 9 keys with 2 versions",
+        "there is no version of keys 2, 3, 4, 5, 6, 7, 8, 9 of the form, only other records",
     )
 
 

@@ -31,6 +31,10 @@ _SCHEMA = pa.schema(
 # Where a reader looks, so that files without it are passed over.
 _STATISTICS = {"delta.dataSkippingStatsColumns": "entry_key,entry_other,entry_link,run"}
 _EVERY = "SELECT * FROM stored WHERE run <= :run"
+_SINCE = """
+    SELECT * FROM stored WHERE date_part('epoch', timestamp) * 1000 >= :moment
+    ORDER BY timestamp LIMIT :most
+"""
 _NAMED = """
     SELECT * FROM stored
     WHERE run <= :run AND (entry_key IN :keys OR entry_other IN :keys OR entry_link IN :links)
@@ -69,6 +73,13 @@ class OnRecord:
         if table is None:
             return []
         return rows(table, sql, run=self.applied, **values)
+
+
+def landed_since(uri: str, moment: int, *, most: int) -> Iterator[Record]:
+    """Records that Kafka has of that moment (milliseconds) or later, at most so many."""
+    table = opened(uri)
+    found = [] if table is None else rows(table, _SINCE, moment=moment, most=most)
+    return map(record, found)
 
 
 def put(uri: str, entered: Iterable[Entered], run: int, *, anew: bool = False) -> None:
