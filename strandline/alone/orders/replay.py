@@ -115,7 +115,7 @@ class _Replay(_Replacing):
         missing = {record.at for record, _ in known.every()} - {record.at for record in arrived}
         if missing:
             raise Terminal(
-                f"{self.cut.topic}: {len(missing)} records of the table are no longer landed "
+                f"{self.cut.topic}: landing no longer has {len(missing)} records of the table "
                 "(retention, or an erasure): a replay would lose them. Leave the table as it is, "
                 "or let its connector take a new snapshot"
             )
