@@ -325,7 +325,7 @@ def test_a_missing_receipt_is_terminal_and_says_where_to_look(manifests, source,
     arrive(ORDERS, 2)
     manifest = manifests.next(source, AT_NOON)
     with pytest.raises(
-        Terminal, match=rf"{lake.run(1)}/receipt.json.*log of the task that runs Spark"
+        Terminal, match=rf"{lake.run(1)}/receipt.json.*log of the task before this one"
     ):
         read_receipt(manifest)
 

@@ -124,7 +124,7 @@ def of_alone(doors: Doors) -> None:
     from strandline.alone.stores import fencing  # noqa: PLC0415
 
     doors.put(fencing, "write_deltalake", lambda to, *_, **__: getattr(to, "table_uri", to))
-    doors.put(TableMerger, "execute", lambda merger: merger._table.table_uri)  # noqa: SLF001
+    doors.put(TableMerger, "execute", lambda merger: merger._table.table_uri())  # noqa: SLF001
     doors.put(TableOptimizer, "compact", lambda of, **_: of.table.table_uri)
     for name in ("delete", "vacuum"):
         doors.put(DeltaTable, name, lambda table, *_, **__: table.table_uri)

@@ -87,7 +87,7 @@ def test_alone_too_whatever_is_killed_leaves_what_nothing_would_have_left(spark,
             f"after write_deltalake {TABLE}/history 1",
         ],
         "compact 1": [
-            f"before execute {TABLE}/history 1",
+            f"before * {TABLE}/history 1",
             "after write_text runs/*/receipt.json 1",
         ],
     }

@@ -59,6 +59,7 @@ def test_a_run_tells_its_number_and_what_became_of_each_table(spark, tmp_path, c
     manifest = capture.manifest(1, stream.records)
     with caplog.at_level(logging.INFO):
         work_off(spark, manifest, write_manifest(manifest).replace("manifest", "receipt"))
-    first, last = (each for each in caplog.messages if each.startswith(("Run ", TOPICS[0])))
+    first, way, last = (each for each in caplog.messages if each.startswith(("Run ", TOPICS[0])))
     assert first == "Run 1 of shop: compact"
+    assert way == f"{TOPICS[0]}: is spread over many tasks, since this way is asked for"
     assert last.startswith(f"{TOPICS[0]}: landed 1, changes 1, ")

@@ -1,7 +1,7 @@
 """What the windows of a task may hold, so that each of them has room."""
 
 from strandline_spark import memory, settings, small
-from strandline_spark.compaction import side_by_side
+from strandline_spark.compaction import attempts
 
 from strandline.runs.manifest import TableCut
 from strandline.runs.receipt import Counts, TableReceipt
@@ -17,7 +17,7 @@ def piece(spark, few=small.NONE):
         seen.append(int(own.conf.get(memory.PIECE).removesuffix("b")))
         return TableReceipt(cut.table, cut.topic, Counts())
 
-    side_by_side(spark, [TableCut(TOPIC, TOPIC, ())], work, few)
+    attempts(spark, [TableCut(TOPIC, TOPIC, ())], work, few)
     return seen.pop()
 
 
