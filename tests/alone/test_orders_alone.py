@@ -1,5 +1,6 @@
 """What people order for tables that go alone: requeue, replay, undo and maintenance."""
 
+import json
 import os
 import signal
 import subprocess
@@ -9,13 +10,16 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
-from events import Stream
+from events import COLUMNS, Stream
 
 from strandline.alone.capture import CaptureLake
 from strandline.alone.compaction import compact
+from strandline.alone.stores import history
 from strandline.alone.stores.tables import opened, rows
 from strandline.changes.rules import TableRules
 from strandline.engine import recorded_at
+from strandline.errors import Transient
+from strandline.runs.erasure import Erasure, digest
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Work
 from strandline.runs.rebuild import STORES, Rebuild
@@ -197,10 +201,52 @@ def test_a_replay_of_records_that_landing_has_no_more_is_refused(capture):
     assert names(capture) == ["A", "B"]
 
 
+def test_a_key_whose_text_looks_like_a_parameter_is_erased(capture):
+    texts = ("urn:isbn:1", "it's :run", "kept")
+    s = Stream(columns=[{**COLUMNS[0], "type": "string"}, *COLUMNS[1:]])
+    for at, text in enumerate(texts, 10):
+        record = s.change("c", text, at, name=text)
+        s.records[-1] = replace(record, key=json.dumps({"id": text}).encode())
+    run(capture, 1, s.records)
+    keys = [json.dumps({"id": text}, separators=(",", ":")) for text in texts[:2]]
+    order = Erasure(tuple(map(digest, keys)))
+    receipt = only(compact(ordered(capture, 2, Work.ERASE, order)))
+    assert (receipt.did["landing"], receipt.did["history"]) == (2, 2)
+    assert names(capture) == ["kept"]
+
+
 def test_a_run_that_swapped_nothing_cannot_be_taken_back(capture):
     s = late(capture)
     (table,) = compact(ordered(capture, 2, Work.UNDO, Rebuild(undo=1), s.records)).tables
     assert "run 1 has not swapped this table" in table.error
+
+
+@pytest.mark.parametrize("step", ["commit", "restore"])
+def test_where_the_history_is_refused_the_next_run_goes_on_as_if_nothing_had_been_ordered(
+    capture, monkeypatch, step
+):
+    s = late(capture)
+    number, manifest = (
+        2,
+        ordered(capture, 2, Work.REPLAY, Rebuild(versions(capture), swap=True), s.records),
+    )
+    if step == "restore":
+        only(compact(manifest))
+        number, manifest = 3, ordered(capture, 3, Work.UNDO, Rebuild(undo=2), s.records)
+    before = names(capture)
+
+    def refused(*_, **__):
+        raise Transient("the store says 503")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(history, step, refused)
+        (table,) = compact(manifest).tables
+        assert "503" in table.error
+    s.change("u", 2, 30, name="C")
+    if step == "commit":
+        capture.rules = lambda _: TableRules(ignore=("bio",))
+    run(capture, number + 1, s.records[3:])
+    assert names(capture) == [*before, "C"]
 
 
 # ---------------------------------------------------------------------------- maintenance

@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 
 from strandline.alone.stores import fencing, history, landing, noted
 from strandline.alone.stores.control import Control
-from strandline.alone.stores.tables import committed_at, opened
+from strandline.alone.stores.tables import committed_at, opened, rows
 from strandline.errors import BeyondAloneError
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
@@ -49,7 +49,7 @@ def maintained(manifest: Manifest, cut: TableCut, _known: Control) -> TableRecei
     return TableReceipt(
         table=cut.table,
         topic=cut.topic,
-        counts=Counts() if known is None else known.totals,
+        counts=_counted(now) if known is None else known.totals,
         history_version=-1 if now is None else now.version(),
         did=did,
         way=Way.ALONE,
@@ -69,6 +69,14 @@ def stores(manifest: Manifest) -> Iterator[TableReceipt]:
         did = added(did, tidied(opened(path), upkeep))
         name = path.removeprefix(f"{lake.home}/")
         yield TableReceipt(name, "", Counts(), did=did, way=Way.ALONE)
+
+
+def _counted(history: DeltaTable | None) -> Counts:
+    """The totals of a table whose log has lost what the last run noted."""
+    if history is None:
+        return Counts()
+    found = rows(history, "SELECT _is_current AS open FROM stored")
+    return Counts(history_rows=len(found), current_rows=sum(row["open"] for row in found))
 
 
 def _forgotten(stored: DeltaTable, before: str, run: int) -> int:

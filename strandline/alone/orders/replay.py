@@ -71,12 +71,16 @@ class _Replacing(TableRun):
             done = self.replaced(stored)
         if done.changed:
             quarantine.strike(self.lake.quarantine, self.cut.table, None, run)
+            self.finished()
         now = opened(path)
         return replace(done, history_version=-1 if now is None else now.version(), way=Way.ALONE)
 
     def replaced(self, stored: DeltaTable) -> TableReceipt:
         """Does it; the history comes last."""
         raise NotImplementedError
+
+    def finished(self) -> None:
+        """Takes out what nobody goes on from any more."""
 
 
 class _Replay(_Replacing):
@@ -120,12 +124,17 @@ class _Replay(_Replacing):
                 "or let its connector take a new snapshot"
             )
 
+    def finished(self) -> None:
+        """See `_Replacing`; all records were entered anew."""
+        records.supersede(self.lake.records(self.cut.table), self.manifest.number)
+
     def _swap(
         self, stored: DeltaTable, arrived: Sequence[Record], found: Run, receipt: TableReceipt
     ) -> None:
         table, run = self.cut.table, self.manifest.number
         quarantine.put(self.lake.quarantine, table, self._refused(arrived, found), run, again=True)
-        records.put(self.lake.records(table), found.entered, run, anew=True)
+        # Beside those of the runs before: where the history is refused they go on being the ones.
+        records.put(self.lake.records(table), found.entered, run)
         change = difference.replacement(None, history.standing(stored, None), found)
         text = Noted(receipt, found.facts, self._rules).text()
         history.commit(self.lake.history(table), stored, change, run, text)
@@ -152,8 +161,7 @@ class _Undo(_Replacing):
             did=versions,
         )
         quarantine.restore(self.lake.quarantine, table, versions["quarantine"], run)
-        last = fencing.applied(old)
-        records.restore(self.lake.records(table), versions["records"], last, run)
+        # What is on record stays: what was applied since arrives again, and counts once.
         history.restore(stored, old, run, replace(earlier, receipt=receipt).text())
         return receipt
 

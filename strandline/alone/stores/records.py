@@ -14,7 +14,7 @@ import pyarrow as pa
 from strandline.alone.stores import fencing
 from strandline.alone.stores.fencing import Kept
 from strandline.alone.stores.landing import RECORD, cells, record
-from strandline.alone.stores.tables import MOST_NAMES, opened, rows, whole
+from strandline.alone.stores.tables import MOST_NAMES, opened, rows
 from strandline.changes.record import Record
 from strandline.law.continuation import Announced, Entered, Entry
 from strandline.law.facts import Facts
@@ -30,6 +30,7 @@ _SCHEMA = pa.schema(
 )
 # Where a reader looks, so that files without it are passed over.
 _STATISTICS = {"delta.dataSkippingStatsColumns": "entry_key,entry_other,entry_link,run"}
+_SUPERSEDED = f"{fencing.APPLICATION}/superseded"
 _EVERY = "SELECT * FROM stored WHERE run <= :run"
 _SINCE = """
     SELECT * FROM stored WHERE date_part('epoch', timestamp) * 1000 >= :moment
@@ -95,13 +96,15 @@ def put(uri: str, entered: Iterable[Entered], run: int, *, anew: bool = False) -
         stored.write(table, made, run, whole=anew)
 
 
-def restore(uri: str, version: int, applied: int, run: int) -> None:
-    """Makes the table what the runs up to `applied` had left at that version of it, once."""
-    old = opened(uri, version) if version >= 0 else None
-    stored = Kept(uri, properties=_STATISTICS)
-    table = stored.open()
-    if old is not None and fencing.applied(table) < run:
-        stored.write(table, whole(old, f"run <= {applied:d}"), run, whole=True)
+def supersede(uri: str, run: int) -> None:
+    """Takes out what runs before have entered, once this one has entered all records anew.
+
+    Only when its history stands: until then the run before is what the next one goes on from.
+    """
+    table = opened(uri)
+    if table is not None and fencing.applied(table, _SUPERSEDED) < run:
+        with fencing.overtaken(uri):
+            table.delete(f"run < {run:d}", commit_properties=fencing.commit(run, None, _SUPERSEDED))
 
 
 def _entered(row: Mapping[str, Any]) -> Entered:

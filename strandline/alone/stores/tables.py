@@ -63,8 +63,8 @@ def rows(table: DeltaTable, sql: str, /, **values: Value) -> list[dict[str, Any]
 
 
 def selected(table: DeltaTable, sql: str, /, **values: Value) -> pa.Table:
-    """The same as Arrow has them."""
-    bound = _NAME.sub(lambda found: literal(values[found[1]]), sql)
+    """The same as Arrow has them; without values the query is taken as it is."""
+    bound = _NAME.sub(lambda found: literal(values[found[1]]), sql) if values else sql
     with explained(table.table_uri):
         found = pa.table(QueryBuilder().register("stored", table).execute(bound).read_all())
     return found.cast(pa.schema(map(_plain, found.schema)))
