@@ -215,6 +215,23 @@ def test_a_key_whose_text_looks_like_a_parameter_is_erased(capture):
     assert names(capture) == ["kept"]
 
 
+def test_a_swap_by_another_key_that_was_taken_back_loses_no_version_afterwards(capture):
+    s = Stream()
+    s.change("c", 1, 10, name="A")
+    s.change("u", 1, 20, name="A2")
+    s.change("c", 2, 21, name="B")
+    capture.rules = lambda _: TableRules(key=("id",))
+    run(capture, 1, s.records)
+    capture.rules = lambda _: TableRules(key=("name",))
+    order = Rebuild(versions(capture), swap=True)
+    only(compact(ordered(capture, 2, Work.REPLAY, order, s.records)))
+    only(compact(ordered(capture, 3, Work.UNDO, Rebuild(undo=2), s.records)))
+    capture.rules = lambda _: TableRules(key=("id",))
+    s.change("u", 1, 30, name="A3")
+    run(capture, 4, s.records[3:])
+    assert names(capture) == ["A", "A2", "A3", "B"]
+
+
 def test_a_run_that_swapped_nothing_cannot_be_taken_back(capture):
     s = late(capture)
     (table,) = compact(ordered(capture, 2, Work.UNDO, Rebuild(undo=1), s.records)).tables
