@@ -16,7 +16,7 @@ from strandline.alone.stores.records import OnRecord
 from strandline.alone.stores.tables import opened
 from strandline.alone.takeover import OnceLanded
 from strandline.changes.change import Quarantined
-from strandline.changes.record import Record
+from strandline.changes.record import Coordinates, Record
 from strandline.connectors import CONNECTORS
 from strandline.formats.schema_history import SchemaHistory
 from strandline.law import continuation
@@ -121,7 +121,8 @@ class TableRun:
         table, run = self.cut.table, self.manifest.number
         conservation.check(found.counts, self.cut.topic)
         refused = self._refused(arrived, found)
-        again = self.given is not None
+        left = self._left_behind(arrived)
+        again = self.given is not None or bool(left)
         quarantine.put(self.lake.quarantine, table, refused, run, again=again)
         anew = self._is_spread(before, fencing.applied(stored))
         records.put(self.lake.records(table), found.entered, run, anew=anew)
@@ -148,7 +149,22 @@ class TableRun:
         forgotten = None if before is None else before.forgotten
         text = Noted(receipt, found.facts, self._rules, forgotten=forgotten).text()
         version = history.commit(self.lake.history(table), stored, change, run, text)
+        if left:
+            quarantine.strike(self.lake.quarantine, table, left, run)
         return replace(receipt, history_version=version)
+
+    def _left_behind(self, arrived: Sequence[Record]) -> list[Coordinates]:
+        """Where records lie in quarantine that arrive once more: a run that failed put them there.
+
+        Those that somebody wants to be read again leave by the order's own commit.
+        """
+        if self.given is not None or not arrived:
+            return []
+        own = {record.at for record in arrived}
+        known = quarantine.refused(
+            self.lake.quarantine, self.cut.table, before=self.manifest.number
+        )
+        return [record.at for record, _ in known if record.at in own]
 
     @staticmethod
     def _refused(arrived: Sequence[Record], found: Run) -> list[tuple[Record, Quarantined]]:

@@ -1,9 +1,10 @@
 """Records that could not be read, with coordinates, reason and bytes, for people to look at."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 import pyarrow as pa
-from deltalake import DeltaTable
+from deltalake import CommitProperties, DeltaTable
 
 from strandline.alone.stores import fencing
 from strandline.alone.stores.fencing import Kept
@@ -15,6 +16,7 @@ from strandline.changes.record import Coordinates, Record
 _PLACES = """
     SELECT topic, topic_id, partition, "offset" FROM stored WHERE "table" = :table
 """
+_LOOKS = 50  # at a table that all tables of a source share
 _EARLIER = 'SELECT * FROM stored WHERE "table" = :table AND run < :run'
 _SCHEMA = pa.schema(
     [
@@ -69,15 +71,21 @@ def strike(
 
     None: all of it, wherever it lies.
     """
-    stored = opened(uri)
-    application = struck(table)
-    if stored is None or fencing.applied(stored, application) >= run:
-        return
     own = f'"table" = {literal(table)} AND run < {run:d}'
     if places is not None:
         own += f" AND ({lie_at(places)})"
-    with fencing.overtaken(uri):
-        stored.delete(own, commit_properties=fencing.commit(run, note, application))
+    for _ in range(_LOOKS):
+        with suppress(fencing.OvertakenError):  # the other tables of the run leave it, too
+            return _strike(uri, own, fencing.commit(run, note, struck(table)), (table, run))
+    return _strike(uri, own, fencing.commit(run, note, struck(table)), (table, run))
+
+
+def _strike(uri: str, own: str, commit: CommitProperties, of: tuple[str, int]) -> None:
+    table, run = of
+    stored = opened(uri)
+    if stored is not None and fencing.applied(stored, struck(table)) < run:
+        with fencing.overtaken(uri):
+            stored.delete(own, commit_properties=commit)
 
 
 def restore(uri: str, table: str, version: int, run: int) -> None:
