@@ -2,7 +2,7 @@
 
 import pytest
 from shop_stage import opened
-from strandline_airflow import erase
+from strandline_airflow import reconcile
 
 from examples.embedded_kafka import EmbeddedKafka
 from strandline.errors import SpecError
@@ -47,10 +47,13 @@ def test_what_is_ordered_is_done(shop, what):
     assert shop.history() == ["1: ada|update", "1: bob"]
 
 
-def test_an_order_that_takes_spark_is_refused_before_a_run_is_made(shop):
+def test_an_order_that_takes_spark_is_refused_before_a_run_is_made(shop, tmp_path):
     last = shop.publications.last_number()
-    with pytest.raises(SpecError, match="'erase' is done by Spark, and shop goes without it"):
-        shop.order(erase.FORM, dry_run=False, table="public.item", keys=['{"id": 1}'])
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"id": 1, "name": "bob"}\n')
+    given = {"table": "public.item", "snapshot": str(rows), "as_of": "2026-11-21T00:00:00+00:00"}
+    with pytest.raises(SpecError, match="'reconcile' is done by Spark, and shop goes without it"):
+        shop.order(reconcile.FORM, dry_run=False, **given)
     stream = shop.stream
     stream.change("u", 1, 30, name="eve")
     shop.land()
