@@ -2,10 +2,10 @@
 
 import logging
 
-from strandline.alone.compaction import compact
+from strandline.alone.work import work_off as worked_off
 from strandline.runs.lake import SourceLake
 from strandline_airflow.publications import Publications
-from strandline_airflow.runs import has_receipt, read_manifest, write_receipt
+from strandline_airflow.runs import read_manifest, write_receipt
 
 log = logging.getLogger(__name__)
 
@@ -18,8 +18,8 @@ def work_off(path: str) -> None:
     """
     manifest = read_manifest(path)
     published = Publications(SourceLake(manifest.lake, manifest.source)).last_number()
-    if has_receipt(manifest) and published >= manifest.number:
+    if published >= manifest.number:
         log.info("Run %d of %s is published already", manifest.number, manifest.source)
         return
     log.info("Run %d of %s: %s", manifest.number, manifest.source, manifest.work)
-    write_receipt(manifest, compact(manifest))
+    write_receipt(manifest, worked_off(manifest))

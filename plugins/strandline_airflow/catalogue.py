@@ -313,8 +313,8 @@ def _has_read(source: Source, lake: SourceLake, topic: str, snapshot: Snapshot) 
     known = of == source.topic_prefix or topic.startswith(f"{of}.")
     if known and snapshot.has(topic.removeprefix(f"{of}.")):
         return True
-    name = source.table_name(topic)
-    readers = _readers(lake.changes(name), snapshot) | _on_record(source, lake, topic, snapshot)
+    changes = lake.changes(source.table_name(topic))
+    readers = _readers(changes, snapshot) | _on_record(source, lake, topic, snapshot)
     return any(
         len({name, snapshot.connector} - {None}) < 2 and snapshot.has(table)
         for name, table in readers

@@ -23,15 +23,6 @@ def read_manifest(path: str) -> Manifest:
     return Manifest.from_json(read_text(path))
 
 
-def has_receipt(manifest: Manifest) -> bool:
-    """Whether a receipt of the run is there."""
-    try:
-        read_text(_receipt(manifest))
-    except FileNotFoundError:
-        return False
-    return True
-
-
 def write_receipt(manifest: Manifest, receipt: Receipt) -> None:
     """Leaves the receipt of a run that nothing was submitted for."""
     write_text(_receipt(manifest), receipt.to_json())

@@ -21,7 +21,7 @@ _PROPERTIES = {"delta.enableDeletionVectors": "true"}
 def prepare(rows: DataFrame, path: str) -> None:
     """Lets a history that was made without Spark take the rows, as one of Spark's own would."""
     delta.evolve(rows, path)
-    delta.put(rows.sparkSession, path, _PROPERTIES)
+    delta.set_properties(rows.sparkSession, path, _PROPERTIES)
 
 
 def widen(versions: DataFrame, path: str) -> None:

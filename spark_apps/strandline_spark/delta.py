@@ -138,11 +138,11 @@ def evolve(rows: DataFrame, path: str) -> None:
     stored = {field.name: field.dataType.simpleString() for field in read(spark, path).schema}
     types = {field.name: field.dataType.simpleString() for field in rows.schema}
     if any(stored.get(name, of) != of for name, of in types.items()):
-        put(spark, path, {_WIDENING: "true"})
+        set_properties(spark, path, {_WIDENING: "true"})
     if _LOCAL in types.values() and _LOCAL not in stored.values():
-        put(spark, path, _LOCAL_TIMES)
+        set_properties(spark, path, _LOCAL_TIMES)
     if naming_features(types) and not naming_features(stored):
-        put(spark, path, _NAMING)
+        set_properties(spark, path, _NAMING)
 
 
 def naming_features(columns: Iterable[str]) -> Mapping[str, str]:
@@ -150,7 +150,7 @@ def naming_features(columns: Iterable[str]) -> Mapping[str, str]:
     return {} if all(map(naming.is_plain, columns)) else _NAMING
 
 
-def put(spark: SparkSession, path: str, properties: Mapping[str, str]) -> None:
+def set_properties(spark: SparkSession, path: str, properties: Mapping[str, str]) -> None:
     """Gives the table these properties."""
     place = path.replace("`", "``")
     named = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())

@@ -20,7 +20,6 @@ from strandline.cells.values import single
 from strandline.changes.record import Record
 from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS
 from strandline.engine import Outcome, cut, recorded_at, rules
-from strandline.law import Rules, no_rules
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest
 from strandline.runs.receipt import Receipt
@@ -46,11 +45,11 @@ def spark(records: Sequence[Record], *, batches: int, source: Source | None) -> 
         session.sparkContext.setLogLevel("ERROR")
         settings.put(session, SETTINGS)
         lake = CaptureLake(
-            session,
             SourceLake(Path(folder).as_posix(), SOURCE),
             source.connector if source else connector_of(records),
             recorded_at(records),
             rules(source),
+            session=session,
         )
         receipts = list(lake.runs(cut(records, batches)))
         return outcome(list(rows(session, lake.lake, receipts)), lake.lake, receipts)
@@ -60,13 +59,8 @@ def spark(records: Sequence[Record], *, batches: int, source: Source | None) -> 
 class CaptureLake(CaptureRuns):
     """A lake that captures are landed in and compacted, by Spark."""
 
-    session: SparkSession
-    lake: SourceLake
-    connector: str
-    moment: datetime
-    rules: Rules = no_rules
-    known: set[str] = field(default_factory=set)
     way: Way = Way.SPREAD
+    session: SparkSession = field(kw_only=True)
 
     def land(self, records: Iterable[Record]) -> None:
         """Appends records to the landing table."""

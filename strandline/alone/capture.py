@@ -11,7 +11,7 @@ import pyarrow as pa
 from deltalake import write_deltalake
 
 from strandline import connectors
-from strandline.alone import compaction
+from strandline.alone import work
 from strandline.alone.stores.landing import LANDING, cells
 from strandline.alone.stores.tables import opened
 from strandline.changes.change import Control
@@ -30,6 +30,7 @@ _UNKNOWN = {"timestamp_type": 0, "leader_epoch": 0}  # of which a capture tells 
 _ANY = "postgresql"  # of records that name no connector only the offset counts
 
 
+@dataclass(slots=True)
 class CaptureRuns(ABC):
     """The runs of captures in a lake, whichever engine works them off.
 
@@ -39,9 +40,9 @@ class CaptureRuns(ABC):
     lake: SourceLake
     connector: str
     moment: datetime
-    rules: Rules
-    known: set[str]
-    way: Way
+    rules: Rules = no_rules
+    known: set[str] = field(default_factory=set)
+    way: Way = Way.ALONE
 
     @abstractmethod
     def land(self, records: Iterable[Record]) -> None:
@@ -100,20 +101,12 @@ class CaptureRuns(ABC):
         return isinstance(Decoder(rules=self.rules(record.at.topic)).decode(record), Control)
 
 
-@dataclass(slots=True)
 class CaptureLake(CaptureRuns):
     """A lake that captures are landed in and compacted, alone."""
 
-    lake: SourceLake
-    connector: str
-    moment: datetime
-    rules: Rules = no_rules
-    known: set[str] = field(default_factory=set)
-    way: Way = Way.ALONE
-
     def compact(self, manifest: Manifest) -> Receipt:
         """Applies the manifest."""
-        return compaction.compact(manifest)
+        return work.work_off(manifest)
 
     def land(self, records: Iterable[Record]) -> None:
         """Appends records to the landing table, as the landing task does with real ones."""

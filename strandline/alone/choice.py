@@ -1,7 +1,8 @@
 """Which tables of a run go alone: those of which little arrived, and little is on record.
 
-What is large takes many tasks to be quick, and more memory than one has. The figures are those at
-which one process is about as quick as Spark is with a table of its own (`bench/README.md`).
+What is large takes many tasks to be quick, and more memory than one has: a record takes a few
+kilobytes of Python's memory besides its bytes. The figures are chosen for that; at which of them
+Spark would be quicker has not been measured.
 """
 
 from collections.abc import Sequence
@@ -21,8 +22,7 @@ from strandline.runs.way import Way, forced
 
 MOST_ARRIVED = 50_000  # offsets, each of a record or of none
 MOST_ON_RECORD = 200_000  # records: all of them are read again where a column's type widens, say
-MOST_BYTES = 32 << 20  # of files that hold what arrived; Parquet makes them a fifth of the records
-
+MOST_BYTES = 32 << 20  # of files that hold what arrived, which are compressed
 
 # What is done alone, of all works.
 WORKS = frozenset({Work.COMPACT, Work.MAINTAIN, Work.REQUEUE, Work.REPLAY, Work.UNDO, Work.ERASE})

@@ -14,13 +14,13 @@ from strandline.alone.stores.landing import landed
 from strandline.alone.stores.noted import Noted
 from strandline.alone.stores.records import OnRecord
 from strandline.alone.stores.tables import opened
-from strandline.alone.takeover import OnceLanded
+from strandline.alone.takeover import once_landed
 from strandline.changes.change import Quarantined
-from strandline.changes.record import Coordinates, Record
+from strandline.changes.record import Record
 from strandline.connectors import CONNECTORS
 from strandline.formats.schema_history import SchemaHistory
 from strandline.law import continuation
-from strandline.law.continuation import Run
+from strandline.law.continuation import NotEntered, Run
 from strandline.law.decode.general import Decoder
 from strandline.law.table import Table
 from strandline.runs import conservation
@@ -61,7 +61,11 @@ class TableRun:
         if not arrived and (before is None or known.announced == now):
             return self._untouched(stored, before)
         found = continuation.run(self._table, known, arrived, now)
-        return self._committed(stored, remembered(found, before), arrived, before)
+        conservation.check(found.counts, self.cut.topic)
+        self._put_aside(found, arrived)
+        anew = isinstance(known, NotEntered)
+        records.put(self.lake.records(self.cut.table), found.entered, run, anew=anew)
+        return self._committed(stored, remembered(found, before), before)
 
     def _arrived(self) -> Sequence[Record]:
         if self.given is not None:
@@ -72,7 +76,7 @@ class TableRun:
         """What the runs up to `applied` have left; records may be on record where no row is."""
         announced = self.control.after(applied)
         if self._is_spread(before, applied):
-            return OnceLanded(self.manifest, self.cut, announced)
+            return NotEntered(announced, once_landed(self.manifest, self.cut))
         facts = before.facts if before is not None and before.rules == self._rules else None
         return OnRecord(self.lake.records(self.cut.table), applied, facts, announced)
 
@@ -90,16 +94,12 @@ class TableRun:
         """Where nothing landed there is nothing to be written."""
         if stored is None or before is None:
             return TableReceipt(self.cut.table, self.cut.topic, Counts())
-        known = before.receipt
-        counts = Counts(
-            history_rows=known.counts.history_rows, current_rows=known.counts.current_rows
-        )
         return TableReceipt(
             self.cut.table,
             self.cut.topic,
-            counts,
+            before.totals,
             history_version=stored.version(),
-            orphaned_moves=known.orphaned_moves,
+            orphaned_moves=before.receipt.orphaned_moves,
         )
 
     @property
@@ -111,21 +111,23 @@ class TableRun:
         decoder = Decoder(CONNECTORS[self.manifest.connector], self.cut.rules, schemas)
         return Table.of(self.cut.topic, decoder, datetime.fromisoformat(self.manifest.planned_at))
 
+    def _put_aside(self, found: Run, arrived: Sequence[Record]) -> None:
+        """Puts into quarantine what cannot be read.
+
+        What a run that failed has put there of the same records leaves; what somebody wants to be
+        read again leaves by the order's own commit.
+        """
+        path, table, run = self.lake.quarantine, self.cut.table, self.manifest.number
+        quarantine.put(path, table, self._refused(arrived, found), run)
+        if self.given is None and arrived:
+            own = {record.at for record in arrived}
+            known = (record.at for record, _ in quarantine.refused(path, table, before=run))
+            quarantine.strike(path, table, [at for at in known if at in own], run)
+
     def _committed(
-        self,
-        stored: DeltaTable | None,
-        found: Run,
-        arrived: Sequence[Record],
-        before: Noted | None,
+        self, stored: DeltaTable | None, found: Run, before: Noted | None
     ) -> TableReceipt:
         table, run = self.cut.table, self.manifest.number
-        conservation.check(found.counts, self.cut.topic)
-        refused = self._refused(arrived, found)
-        left = self._left_behind(arrived)
-        again = self.given is not None or bool(left)
-        quarantine.put(self.lake.quarantine, table, refused, run, again=again)
-        anew = self._is_spread(before, fencing.applied(stored))
-        records.put(self.lake.records(table), found.entered, run, anew=anew)
         standing = history.standing(stored, None if found.whole else found.keys)
         change = difference.replacement(stored, standing, found)
         counts = replace(
@@ -149,22 +151,7 @@ class TableRun:
         forgotten = None if before is None else before.forgotten
         text = Noted(receipt, found.facts, self._rules, forgotten=forgotten).text()
         version = history.commit(self.lake.history(table), stored, change, run, text)
-        if left:
-            quarantine.strike(self.lake.quarantine, table, left, run)
         return replace(receipt, history_version=version)
-
-    def _left_behind(self, arrived: Sequence[Record]) -> list[Coordinates]:
-        """Where records lie in quarantine that arrive once more: a run that failed put them there.
-
-        Those that somebody wants to be read again leave by the order's own commit.
-        """
-        if self.given is not None or not arrived:
-            return []
-        own = {record.at for record in arrived}
-        known = quarantine.refused(
-            self.lake.quarantine, self.cut.table, before=self.manifest.number
-        )
-        return [record.at for record, _ in known if record.at in own]
 
     @staticmethod
     def _refused(arrived: Sequence[Record], found: Run) -> list[tuple[Record, Quarantined]]:

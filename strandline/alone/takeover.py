@@ -6,13 +6,11 @@ what they were stay as they are.
 """
 
 from collections.abc import Iterator
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
 from strandline.alone.stores.landing import landed_before
 from strandline.alone.stores.tables import opened, rows
+from strandline.changes.record import Record
 from strandline.errors import BeyondAloneError
-from strandline.law.continuation import NOWHERE, Announced, Entered
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.reconciliation import TOPIC
@@ -20,31 +18,16 @@ from strandline.runs.reconciliation import TOPIC
 _PLACES = "SELECT DISTINCT _topic_id, _partition, _offset FROM stored"
 
 
-@dataclass(frozen=True, slots=True)
-class OnceLanded:
-    """What the runs before left of a table, as landing has it; `facts`: nobody has noted them."""
-
-    manifest: Manifest
-    cut: TableCut
-    announced: Announced
-    facts: None = None
-
-    def of(self, keys: AbstractSet[str], links: AbstractSet[str]) -> Iterator[Entered]:
-        """Nobody asks: without facts a run reads all there is."""
-        raise NotImplementedError
-
-    def every(self) -> Iterator[Entered]:
-        """The table's records; `BeyondAloneError` where landing does not have all of them."""
-        lake = SourceLake(self.manifest.lake, self.manifest.source)
-        found = landed_before(
-            lake.landing, self.manifest.landing_version, self.cut.topic, self.cut.ranges
-        )
-        changes = opened(lake.changes(self.cut.table))
-        if changes is not None:
-            there = {(each.at.topic_id, each.at.partition, each.at.offset) for each in found}
-            known = {tuple(row.values()) for row in rows(changes, _PLACES)}
-            _refuse_loss(self.cut.topic, known - there)
-        return ((record, NOWHERE) for record in found)
+def once_landed(manifest: Manifest, cut: TableCut) -> Iterator[Record]:
+    """The table's records; `BeyondAloneError` where landing does not have all of them."""
+    lake = SourceLake(manifest.lake, manifest.source)
+    found = landed_before(lake.landing, manifest.landing_version, cut.topic, cut.ranges)
+    changes = opened(lake.changes(cut.table))
+    if changes is not None:
+        there = {(each.at.topic_id, each.at.partition, each.at.offset) for each in found}
+        known = {tuple(row.values()) for row in rows(changes, _PLACES)}
+        _refuse_loss(cut.topic, known - there)
+    yield from found
 
 
 def _refuse_loss(topic: str, lost: set[tuple[object, ...]]) -> None:

@@ -1,13 +1,18 @@
-"""What a manifest asks for, done to one table in this process."""
+"""What a manifest asks for, done in this process: one table after the other.
+
+A table that fails does not hold the others; the receipt says what happened to each.
+"""
 
 import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 from strandline.alone import choice
+from strandline.alone.orders import maintenance
 from strandline.alone.orders.erase import erased, left
-from strandline.alone.orders.maintenance import maintained
 from strandline.alone.orders.replay import replayed, undone
 from strandline.alone.orders.requeue import requeued
 from strandline.alone.stores import control
@@ -16,10 +21,12 @@ from strandline.alone.stores.fencing import OvertakenError
 from strandline.alone.table import TableRun
 from strandline.errors import BeyondAloneError, StrandlineError, Terminal, Transient
 from strandline.runs.manifest import Manifest, TableCut, Work
-from strandline.runs.receipt import Counts, TableReceipt
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
 from strandline.runs.way import Way
 
 log = logging.getLogger(__name__)
+
+Made = TypeVar("Made")
 
 _LOOKS = 5  # at one table: more than a run makes commits to it
 
@@ -28,9 +35,9 @@ def _compacted(manifest: Manifest, cut: TableCut, known: Control) -> TableReceip
     return TableRun(manifest, cut, known).compact()
 
 
-DONE_BY: Mapping[Work, Callable[[Manifest, TableCut, Control], TableReceipt]] = {
+_DONE_BY: Mapping[Work, Callable[[Manifest, TableCut, Control], TableReceipt]] = {
     Work.COMPACT: _compacted,
-    Work.MAINTAIN: maintained,
+    Work.MAINTAIN: maintenance.maintained,
     Work.REQUEUE: requeued,
     Work.REPLAY: replayed,
     Work.UNDO: undone,
@@ -38,12 +45,20 @@ DONE_BY: Mapping[Work, Callable[[Manifest, TableCut, Control], TableReceipt]] = 
 }
 
 
+def work_off(manifest: Manifest) -> Receipt:
+    """Works the manifest off; every table that it could be done to is committed."""
+    began = time.monotonic()
+    known = announced(manifest)
+    tables = tuple(_done(manifest, cut, known) for cut in manifest.tables)
+    heard = known.records if manifest.work is Work.COMPACT else 0
+    stores = _tended(manifest) if manifest.work is Work.MAINTAIN else ()
+    seconds = round(time.monotonic() - began, 3)
+    return Receipt(manifest.source, manifest.number, tables, heard, seconds, stores)
+
+
 def announced(manifest: Manifest) -> Control:
     """The announcements, from a new look where another process is keeping them, too."""
-    try:
-        return control.announced(manifest)
-    except OvertakenError:
-        return control.announced(manifest)
+    return _again_if_overtaken(partial(control.announced, manifest), manifest.source)
 
 
 def done(manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
@@ -51,22 +66,45 @@ def done(manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
 
     Raises `BeyondAloneError` where the table has to go through Spark.
     """
-    began = time.monotonic()
-    try:
-        receipt = _again_if_overtaken(manifest, cut, known)
-    except BeyondAloneError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, it holds no other table
-        receipt = failed(cut, error)
-        if manifest.work is Work.ERASE:
-            receipt = replace(receipt, history_version=left(manifest, cut))
-    made = replace(receipt, seconds=round(time.monotonic() - began, 3), way=Way.ALONE)
+    made = _attempted(cut, partial(_checked, manifest, cut, known))
+    if made.error is not None and manifest.work is Work.ERASE:
+        made = replace(made, history_version=left(manifest, cut))
     log.info("%s: %s", cut.table, made.summary(manifest.work))
     return made
 
 
-def failed(cut: TableCut, error: Exception) -> TableReceipt:
-    """The receipt of a table that it went wrong with."""
+def _checked(manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
+    choice.check(manifest, cut)
+    return _DONE_BY[manifest.work](manifest, cut, known)
+
+
+def _done(manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
+    try:
+        return done(manifest, cut, known)
+    except BeyondAloneError as error:
+        return _failed(cut, error)
+
+
+def _tended(manifest: Manifest) -> tuple[TableReceipt, ...]:
+    """What became of the source's tables that are no histories."""
+    return tuple(
+        _attempted(cut, partial(maintenance.tended, manifest, cut))
+        for cut in maintenance.stores(manifest)
+    )
+
+
+def _attempted(cut: TableCut, work: Callable[[], TableReceipt]) -> TableReceipt:
+    began = time.monotonic()
+    try:
+        receipt = _again_if_overtaken(work, cut.table)
+    except BeyondAloneError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, it holds no other table
+        receipt = _failed(cut, error)
+    return replace(receipt, seconds=round(time.monotonic() - began, 3), way=Way.ALONE)
+
+
+def _failed(cut: TableCut, error: Exception) -> TableReceipt:
     if not isinstance(error, Terminal):  # whose text, in the receipt, says it all
         log.error("%s: failed", cut.table, exc_info=error)
     text = str(error) if isinstance(error, StrandlineError) else f"{type(error).__name__}: {error}"
@@ -79,17 +117,15 @@ def failed(cut: TableCut, error: Exception) -> TableReceipt:
     )
 
 
-def _again_if_overtaken(manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
-    """What the work did, from a new look at the table where somebody else has committed to it.
+def _again_if_overtaken(work: Callable[[], Made], name: str) -> Made:
+    """What the work made, from a new look where somebody else has committed since the last one.
 
     That may be another process with this very manifest. What it has committed is found then, and
     both leave the same receipt.
     """
-    choice.check(manifest, cut)
-    work = DONE_BY[manifest.work]
     for _ in range(_LOOKS - 1):
         try:
-            return work(manifest, cut, known)
+            return work()
         except OvertakenError as error:
-            log.info("%s: looked at again, since %s", cut.table, error)
-    return work(manifest, cut, known)
+            log.info("%s: looked at again, since %s", name, error)
+    return work()

@@ -69,6 +69,24 @@ class OnRecord(Protocol):
         """All of the table's records."""
 
 
+@dataclass(frozen=True, slots=True)
+class NotEntered:
+    """On record of a table of which no run has noted anything: a run reads all of the records."""
+
+    announced: Announced
+    records: Iterable[Record] = ()
+    facts: None = None
+
+    def of(self, keys: AbstractSet[str], links: AbstractSet[str]) -> Iterable[Entered]:
+        """See `OnRecord`; none is entered under any name."""
+        del keys, links
+        return ()
+
+    def every(self) -> Iterable[Entered]:
+        """See `OnRecord`."""
+        return ((record, NOWHERE) for record in self.records)
+
+
 Made = Callable[[SchemaHistory], Table]
 _BEHIND_ALL = "~"  # of positions, which are hexadecimal digits
 _HALVES = frozenset({Op.CREATE, Op.DELETE})

@@ -13,7 +13,7 @@ from typing import Any
 
 from deltalake.table import TableMerger
 
-from strandline.alone import compaction
+from strandline.alone import work
 from strandline.alone.stores import fencing
 from strandline.runs.manifest import Manifest
 
@@ -37,7 +37,7 @@ def main(manifest: str, number: str, side: str) -> None:
 
     fencing.write_deltalake = wrapped(fencing.write_deltalake)
     TableMerger.execute = wrapped(TableMerger.execute)  # type: ignore[method-assign]
-    told(compaction.compact(Manifest.from_json(Path(manifest).read_text())).to_json())
+    told(work.work_off(Manifest.from_json(Path(manifest).read_text())).to_json())
 
 
 def end() -> None:

@@ -10,8 +10,8 @@ import pytest
 from events import Stream
 
 from strandline.alone.capture import CaptureLake
-from strandline.alone.compaction import compact
 from strandline.alone.stores.tables import opened, rows
+from strandline.alone.work import work_off
 from strandline.engine import recorded_at
 from strandline.law import interpret
 from strandline.runs.lake import SourceLake
@@ -88,14 +88,14 @@ def test_a_run_that_was_killed_at_any_commit_is_done_by_its_repetition(
 ):
     made, *manifests = lake
     for manifest in manifests[: run - 1]:
-        compact(manifest)
+        work_off(manifest)
     killed = process(manifests[run - 1], tmp_path, commit, side)
     killed.communicate()
     assert killed.returncode == -signal.SIGKILL
-    receipt = compact(manifests[run - 1])
+    receipt = work_off(manifests[run - 1])
     assert [table.error for table in receipt.tables] == [None]
     assert found(made) == undisturbed(made, tmp_path_factory, run)
-    assert compact(manifests[run - 1]).tables[0].counts == receipt.tables[0].counts
+    assert work_off(manifests[run - 1]).tables[0].counts == receipt.tables[0].counts
 
 
 def test_a_run_that_died_and_was_passed_over_leaves_nothing_twice(lake, tmp_path):
@@ -103,7 +103,7 @@ def test_a_run_that_died_and_was_passed_over_leaves_nothing_twice(lake, tmp_path
     killed = process(first, tmp_path, 1, "after")  # its records are on record, not its history
     killed.communicate()
     records = [record for part in stream() for record in part]
-    receipt = compact(made.manifest(2, records))
+    receipt = work_off(made.manifest(2, records))
     (table,) = interpret(records, recorded_at=made.moment).tables
     assert receipt.tables[0].counts.changes == table.counts.changes
     assert receipt.tables[0].counts.history_rows == len(table.versions)
@@ -127,8 +127,8 @@ def test_a_run_that_wakes_when_the_next_one_is_over_changes_nothing(
     made, first, second = lake
     zombie = process(first, tmp_path, commit, "before", SLEEP="until a line comes")
     assert zombie.stdout.readline() == "asleep\n"
-    compact(first)
-    compact(second)
+    work_off(first)
+    work_off(second)
     answer, _ = zombie.communicate("wake up\n")
     assert found(made) == undisturbed(made, tmp_path_factory, 2)
     assert zombie.returncode == 0

@@ -11,10 +11,10 @@ import s3_stage
 from events import Stream
 
 from strandline.alone.capture import CaptureLake
-from strandline.alone.compaction import compact
 from strandline.alone.engine import histories
 from strandline.alone.stores import fencing
 from strandline.alone.stores.tables import opened, rows
+from strandline.alone.work import work_off
 from strandline.cells import rendering
 from strandline.engine import recorded_at
 from strandline.errors import Terminal, Transient
@@ -93,13 +93,13 @@ def test_of_processes_with_one_manifest_one_commits_and_all_say_what_was_done(ca
 def test_a_run_that_was_killed_at_a_commit_is_done_by_its_repetition(capture, tmp_path, commit):
     first, second = batches()
     capture.land(first)
-    compact(capture.manifest(1, first))
+    work_off(capture.manifest(1, first))
     capture.land(second)
     manifest = capture.manifest(2, second)
     killed = process(manifest, tmp_path, commit, "after")
     answer, _ = killed.communicate()
     assert killed.returncode == -signal.SIGKILL or Receipt.from_json(answer)
-    (table,) = compact(manifest).tables
+    (table,) = work_off(manifest).tables
     assert (table.error, table.counts.history_rows) == (None, 3)
 
 
@@ -109,7 +109,7 @@ def test_a_store_that_refuses_is_told_with_what_to_do(capture, monkeypatch):
     manifest = capture.manifest(1, first)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another")
     with pytest.raises(Terminal, match=r"the lake cannot be used at s3.*set another root"):
-        compact(manifest)
+        work_off(manifest)
 
 
 def test_a_store_that_is_away_fails_for_now_and_the_next_attempt_does_the_run(
@@ -126,7 +126,7 @@ def test_a_store_that_is_away_fails_for_now_and_the_next_attempt_does_the_run(
         monkeypatch.setenv("STRANDLINE_STORAGE_OPTIONS", options)
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
         with pytest.raises(Transient, match="Generic S3 error"):
-            compact(manifest)
+            work_off(manifest)
         monkeypatch.setenv("AWS_ENDPOINT_URL", store.environment["AWS_ENDPOINT_URL"])
-        (table,) = compact(manifest).tables
+        (table,) = work_off(manifest).tables
         assert (table.error, table.counts.history_rows) == (None, 2)

@@ -13,11 +13,10 @@ import pytest
 from events import COLUMNS, Stream
 
 from strandline.alone.capture import CaptureLake
-from strandline.alone.compaction import compact
 from strandline.alone.stores import history
 from strandline.alone.stores.tables import opened, rows
+from strandline.alone.work import work_off
 from strandline.changes.rules import TableRules
-from strandline.engine import recorded_at
 from strandline.errors import Transient
 from strandline.runs.erasure import Erasure, digest
 from strandline.runs.lake import SourceLake
@@ -29,12 +28,6 @@ from strandline.runs.upkeep import Upkeep
 
 TOPIC = Stream().topic
 TESTS = Path(__file__).parents[1]
-
-
-@pytest.fixture
-def capture(tmp_path):
-    moment = recorded_at([Stream().change("c", 1, 1)])
-    return CaptureLake(SourceLake(tmp_path.as_posix(), "shop"), "postgresql", moment)
 
 
 def run(capture, number, records):
@@ -94,7 +87,7 @@ def mended(capture):
 
 def test_records_that_can_be_read_now_become_versions_and_leave_quarantine(capture):
     mended(capture)
-    receipt = only(compact(ordered(capture, 2, Work.REQUEUE, Selection())))
+    receipt = only(work_off(ordered(capture, 2, Work.REQUEUE, Selection())))
     assert receipt.did == {"read again": 2, "refused again": 1}
     assert names(capture) == ["A", "C", "B"]
     assert [(offset, number) for offset, _, number in refused(capture)] == [(2, 2)]
@@ -104,7 +97,7 @@ def test_only_what_is_selected_is_read_again(capture):
     mended(capture)
     reasons = {offset: reason for offset, reason, _ in refused(capture)}
     selection = Selection(reason=reasons[2])
-    receipt = only(compact(ordered(capture, 2, Work.REQUEUE, selection)))
+    receipt = only(work_off(ordered(capture, 2, Work.REQUEUE, selection)))
     assert receipt.did == {"read again": 1, "refused again": 1}
     assert [(offset, number) for offset, _, number in refused(capture)] == [(1, 1), (2, 2)]
 
@@ -112,7 +105,7 @@ def test_only_what_is_selected_is_read_again(capture):
 def test_a_selection_of_no_record_changes_nothing(capture):
     mended(capture)
     selection = Selection(since="2100-01-01T00:00:00+00:00")
-    receipt = only(compact(ordered(capture, 2, Work.REQUEUE, selection)))
+    receipt = only(work_off(ordered(capture, 2, Work.REQUEUE, selection)))
     assert receipt.did == {"read again": 0, "refused again": 0}
     assert len(refused(capture)) == 2
 
@@ -120,7 +113,7 @@ def test_a_selection_of_no_record_changes_nothing(capture):
 def test_a_requeue_that_is_repeated_says_the_same_and_changes_nothing(capture):
     mended(capture)
     manifest = ordered(capture, 2, Work.REQUEUE, Selection())
-    first, again = only(compact(manifest)), only(compact(manifest))
+    first, again = only(work_off(manifest)), only(work_off(manifest))
     assert (first.did, first.counts) == (again.did, again.counts)
     assert names(capture) == ["A", "C", "B"]
 
@@ -132,7 +125,7 @@ def test_a_tombstone_behind_a_record_that_still_cannot_be_read_does_not_count(ca
     s.add(s.key(1), b"no JSON")
     s.tombstone(1)
     run(capture, 1, s.records)
-    before = only(compact(ordered(capture, 2, Work.REQUEUE, Selection())))
+    before = only(work_off(ordered(capture, 2, Work.REQUEUE, Selection())))
     assert before.did == {"read again": 1, "refused again": 1}
     assert names(capture) == ["A", "B"]
 
@@ -156,7 +149,7 @@ def late(capture):
 def test_a_replay_only_compares_unless_it_is_to_swap(capture):
     s = late(capture)
     order = Rebuild(versions(capture))
-    receipt = only(compact(ordered(capture, 2, Work.REPLAY, order, s.records)))
+    receipt = only(work_off(ordered(capture, 2, Work.REPLAY, order, s.records)))
     assert receipt.did == {
         "equal": 1, "different": 1, "only in the old": 0, "only in the new": 1
     }  # fmt: skip
@@ -167,13 +160,13 @@ def test_a_replay_only_compares_unless_it_is_to_swap(capture):
 def test_a_swap_takes_the_place_and_is_gone_on_from_and_can_be_taken_back(capture):
     s = late(capture)
     order = Rebuild(versions(capture), swap=True)
-    swapped = only(compact(ordered(capture, 2, Work.REPLAY, order, s.records)))
+    swapped = only(work_off(ordered(capture, 2, Work.REPLAY, order, s.records)))
     assert names(capture) == ["A", "A", "B"]
     assert (swapped.changed, swapped.counts.history_rows) == (True, 3)
     s.change("u", 2, 30, name="C")
     run(capture, 3, s.records[3:])
     assert names(capture) == ["A", "A", "B", "C"]
-    undo = only(compact(ordered(capture, 4, Work.UNDO, Rebuild(undo=2), s.records)))
+    undo = only(work_off(ordered(capture, 4, Work.UNDO, Rebuild(undo=2), s.records)))
     assert names(capture) == ["A", "B"]
     assert (undo.counts.history_rows, undo.counts.current_rows) == (2, 2)
     capture.rules = lambda _: TableRules(ignore=("bio",))
@@ -184,10 +177,10 @@ def test_a_swap_takes_the_place_and_is_gone_on_from_and_can_be_taken_back(captur
 def test_a_replay_puts_in_quarantine_what_it_cannot_read_in_place_of_what_was_there(capture):
     s = mended(capture)
     order = Rebuild(versions(capture), swap=True)
-    only(compact(ordered(capture, 2, Work.REPLAY, order, s.records)))
+    only(work_off(ordered(capture, 2, Work.REPLAY, order, s.records)))
     assert names(capture) == ["A", "C", "B"]
     assert [(offset, number) for offset, _, number in refused(capture)] == [(2, 2)]
-    only(compact(ordered(capture, 3, Work.UNDO, Rebuild(undo=2), s.records)))
+    only(work_off(ordered(capture, 3, Work.UNDO, Rebuild(undo=2), s.records)))
     assert names(capture) == ["A", "C"]
     assert [(offset, number) for offset, _, number in refused(capture)] == [(1, 3), (2, 3)]
 
@@ -196,7 +189,7 @@ def test_a_replay_of_records_that_landing_has_no_more_is_refused(capture):
     s = late(capture)
     opened(capture.lake.landing).delete('"offset" = 1')
     order = Rebuild(versions(capture), swap=True)
-    (table,) = compact(ordered(capture, 2, Work.REPLAY, order, s.records)).tables
+    (table,) = work_off(ordered(capture, 2, Work.REPLAY, order, s.records)).tables
     assert "landing no longer has 1 records of the table" in table.error
     assert names(capture) == ["A", "B"]
 
@@ -210,7 +203,7 @@ def test_a_key_whose_text_looks_like_a_parameter_is_erased(capture):
     run(capture, 1, s.records)
     keys = [json.dumps({"id": text}, separators=(",", ":")) for text in texts[:2]]
     order = Erasure(tuple(map(digest, keys)))
-    receipt = only(compact(ordered(capture, 2, Work.ERASE, order)))
+    receipt = only(work_off(ordered(capture, 2, Work.ERASE, order)))
     assert (receipt.did["landing"], receipt.did["history"]) == (2, 2)
     assert names(capture) == ["kept"]
 
@@ -224,8 +217,8 @@ def test_a_swap_by_another_key_that_was_taken_back_loses_no_version_afterwards(c
     run(capture, 1, s.records)
     capture.rules = lambda _: TableRules(key=("name",))
     order = Rebuild(versions(capture), swap=True)
-    only(compact(ordered(capture, 2, Work.REPLAY, order, s.records)))
-    only(compact(ordered(capture, 3, Work.UNDO, Rebuild(undo=2), s.records)))
+    only(work_off(ordered(capture, 2, Work.REPLAY, order, s.records)))
+    only(work_off(ordered(capture, 3, Work.UNDO, Rebuild(undo=2), s.records)))
     capture.rules = lambda _: TableRules(key=("id",))
     s.change("u", 1, 30, name="A3")
     run(capture, 4, s.records[3:])
@@ -234,7 +227,7 @@ def test_a_swap_by_another_key_that_was_taken_back_loses_no_version_afterwards(c
 
 def test_a_run_that_swapped_nothing_cannot_be_taken_back(capture):
     s = late(capture)
-    (table,) = compact(ordered(capture, 2, Work.UNDO, Rebuild(undo=1), s.records)).tables
+    (table,) = work_off(ordered(capture, 2, Work.UNDO, Rebuild(undo=1), s.records)).tables
     assert "run 1 has not swapped this table" in table.error
 
 
@@ -248,7 +241,7 @@ def test_where_the_history_is_refused_the_next_run_goes_on_as_if_nothing_had_bee
         ordered(capture, 2, Work.REPLAY, Rebuild(versions(capture), swap=True), s.records),
     )
     if step == "restore":
-        only(compact(manifest))
+        only(work_off(manifest))
         number, manifest = 3, ordered(capture, 3, Work.UNDO, Rebuild(undo=2), s.records)
     before = names(capture)
 
@@ -257,7 +250,7 @@ def test_where_the_history_is_refused_the_next_run_goes_on_as_if_nothing_had_bee
 
     with monkeypatch.context() as broken:
         broken.setattr(history, step, refused)
-        (table,) = compact(manifest).tables
+        (table,) = work_off(manifest).tables
         assert "503" in table.error
     s.change("u", 2, 30, name="C")
     if step == "commit":
@@ -281,7 +274,7 @@ def aged(capture):
 
 def test_versions_that_ended_before_are_forgotten_and_do_not_come_back(capture):
     s, moment = aged(capture)
-    receipt = only(compact(ordered(capture, 7, Work.MAINTAIN, Upkeep(168, history=moment))))
+    receipt = only(work_off(ordered(capture, 7, Work.MAINTAIN, Upkeep(168, history=moment))))
     assert receipt.did["versions forgotten"] == 3
     assert receipt.counts.history_rows == 3
     assert names(capture) == ["name 3", "name 4", "name 5"]
@@ -298,9 +291,9 @@ def test_many_small_files_become_few_and_the_old_ones_go(capture):
     aged(capture)
     path = Path(capture.lake.records(TOPIC))
     assert len(list(path.glob("*.parquet"))) == 6
-    receipt = only(compact(ordered(capture, 7, Work.MAINTAIN, Upkeep(0))))
+    receipt = only(work_off(ordered(capture, 7, Work.MAINTAIN, Upkeep(0))))
     assert receipt.did["files merged"] >= 6
-    only(compact(ordered(capture, 8, Work.MAINTAIN, Upkeep(0))))
+    only(work_off(ordered(capture, 8, Work.MAINTAIN, Upkeep(0))))
     assert len(list(path.glob("*.parquet"))) == 1
 
 
@@ -310,7 +303,7 @@ def test_the_version_that_readers_know_stays_readable(capture):
     known = opened(path).version()
     for number in (7, 8):
         upkeep = Upkeep(0, published={TOPIC: known})
-        only(compact(ordered(capture, number, Work.MAINTAIN, upkeep)))
+        only(work_off(ordered(capture, number, Work.MAINTAIN, upkeep)))
     assert len(rows(opened(path, known), "SELECT * FROM stored")) == 6
 
 
@@ -344,7 +337,7 @@ def swap(capture):
 def undo(capture):
     s = mended(capture)
     only(
-        compact(ordered(capture, 2, Work.REPLAY, Rebuild(versions(capture), swap=True), s.records))
+        work_off(ordered(capture, 2, Work.REPLAY, Rebuild(versions(capture), swap=True), s.records))
     )
     return ordered(capture, 3, Work.UNDO, Rebuild(undo=2), s.records)
 
@@ -362,12 +355,12 @@ def test_an_order_that_was_killed_at_any_commit_is_done_by_its_repetition(
     other = CaptureLake(
         SourceLake((tmp_path / "other").as_posix(), "shop"), "postgresql", capture.moment
     )
-    meant = only(compact(order(other)))
+    meant = only(work_off(order(other)))
     manifest = order(capture)
     killed = process(manifest, tmp_path, commit, "after")
     answer, _ = killed.communicate()
     assert killed.returncode == -signal.SIGKILL or Receipt.from_json(answer)
-    receipt = only(compact(manifest))
+    receipt = only(work_off(manifest))
     assert names(capture) == names(other)
     assert (receipt.counts, receipt.changed) == (meant.counts, meant.changed)
     if Path(other.lake.quarantine).is_dir():

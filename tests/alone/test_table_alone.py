@@ -10,25 +10,15 @@ from deltalake import write_deltalake
 from events import COLUMNS, EPOCH_MS, Stream
 
 from strandline.alone import choice
-from strandline.alone.capture import CaptureLake
 from strandline.alone.stores import fencing
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.tables import opened, rows
 from strandline.changes.rules import TableRules
-from strandline.engine import recorded_at
 from strandline.law import in_runs, total
-from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import TableCut
 from strandline.runs.way import Way
 
 TOPIC = Stream().topic
-
-
-@pytest.fixture
-def capture(tmp_path):
-    """A lake whose runs have a time each."""
-    moment = recorded_at([Stream().change("c", 1, 1)])
-    return CaptureLake(SourceLake(tmp_path.as_posix(), "shop"), "postgresql", moment)
 
 
 def run(capture, number, records):

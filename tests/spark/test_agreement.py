@@ -122,7 +122,7 @@ def test_both_engines_print_the_same_history_in_any_batching_and_arrival(batches
 def test_a_run_that_is_repeated_changes_nothing_and_says_the_same(spark, tmp_path):
     records = truncated().records
     lake = SourceLake(tmp_path.as_posix(), "shop")
-    capture = CaptureLake(spark, lake, "postgresql", engine.recorded_at(records))
+    capture = CaptureLake(lake, "postgresql", engine.recorded_at(records), session=spark)
     first, second = engine.cut(records, 2)
     for number, batch in enumerate((first, second), 1):
         capture.land(batch)
@@ -149,7 +149,7 @@ def test_a_run_of_nothing_but_second_deliveries_writes_no_version(spark, tmp_pat
     s.change("u", 1, 40, name="C")
     batches.append(s.records[-2:])
     lake = SourceLake(tmp_path.as_posix(), "shop")
-    capture = CaptureLake(spark, lake, "postgresql", engine.recorded_at(s.records))
+    capture = CaptureLake(lake, "postgresql", engine.recorded_at(s.records), session=spark)
     found = []
     for (table,) in (receipt.tables for receipt in capture.runs(batches)):
         files = delta.read(spark, lake.history(s.topic)).inputFiles()
@@ -169,7 +169,7 @@ def test_spark_forgets_the_jobs_of_a_run(spark, tmp_path):
     s = Stream(topic="shop.public.rows")
     s.change("c", 1, 10, name="A")
     lake = SourceLake(tmp_path.as_posix(), "shop")
-    capture = CaptureLake(spark, lake, "postgresql", engine.recorded_at(s.records))
+    capture = CaptureLake(lake, "postgresql", engine.recorded_at(s.records), session=spark)
     assert [receipt.tables[0].changed for receipt in capture.runs([s.records])] == [True]
     assert list(spark._jsc.sc().dagScheduler().activeQueryToJobs()) == []  # noqa: SLF001
 
@@ -183,7 +183,7 @@ def test_a_table_that_fails_holds_no_other_and_is_caught_up_later(spark, tmp_pat
     good, bad = truncated(), rows()
     lake = SourceLake(tmp_path.as_posix(), "shop")
     records = [*good.records, *bad.records]
-    capture = CaptureLake(spark, lake, "postgresql", engine.recorded_at(records))
+    capture = CaptureLake(lake, "postgresql", engine.recorded_at(records), session=spark)
     capture.land(records)
     obstacle = tmp_path / "shop" / "tables" / bad.topic / "history"
     obstacle.parent.mkdir(parents=True)
@@ -210,7 +210,7 @@ def test_a_table_whose_positions_go_back_is_held_until_an_epoch_is_declared(spar
     rules = TableRules(hold_regress=True)
     lake = SourceLake(tmp_path.as_posix(), "shop")
     moment = engine.recorded_at(s.records)
-    capture = CaptureLake(spark, lake, "postgresql", moment, rules=lambda _: rules)
+    capture = CaptureLake(lake, "postgresql", moment, rules=lambda _: rules, session=spark)
     (first, held) = (receipt.tables[0] for receipt in capture.runs([old, again]))
     assert first.error is None
     assert "offset 2 of partition 0 goes back to position" in held.error
@@ -235,7 +235,7 @@ def _python(records):
 def test_a_receipt_s_totals_are_the_history_s_whoever_else_has_committed(spark, tmp_path):
     records = rows().records
     lake = SourceLake(tmp_path.as_posix(), "shop")
-    capture = CaptureLake(spark, lake, "postgresql", engine.recorded_at(records))
+    capture = CaptureLake(lake, "postgresql", engine.recorded_at(records), session=spark)
     path = lake.history(rows().topic)
     for number, batch in enumerate(engine.cut(records, 3), 1):
         capture.land(batch)
@@ -254,7 +254,7 @@ def test_a_table_whose_key_changes_is_held_until_a_snapshot_has_ended_the_rows_u
     title = "A completed snapshot under the new key ends what stands under the old one"
     case = next(case for case in cases() if case.title.startswith(title))
     lake = SourceLake(tmp_path.as_posix(), "shop")
-    capture = CaptureLake(spark, lake, case.connector, engine.recorded_at(case.records))
+    capture = CaptureLake(lake, case.connector, engine.recorded_at(case.records), session=spark)
     receipts = list(capture.runs(case.batches))
     first, held, ended, after = ([t.error for t in r.tables] for r in receipts)
     assert (first, ended, after) == ([None], [None], [None])

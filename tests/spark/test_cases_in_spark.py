@@ -88,11 +88,11 @@ def test_the_cases_of_a_pack_have_the_law_s_histories(spark, tmp_path, pack, arr
     delivered = {name: [r for batch in runs for r in batch] for name, runs in arrivals.items()}
     moment = recorded_at(record for records in delivered.values() for record in records)
     lake = CaptureLake(
-        spark,
         SourceLake(tmp_path.as_posix(), "cases"),
         CONNECTORS[pack[0].connector].names[0],
         moment,
         lambda topic: specs[of(topic, specs)].rules(topic),
+        session=spark,
     )
     receipts = list(lake.runs(together(arrivals.values())))
     told = defaultdict(list)

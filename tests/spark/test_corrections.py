@@ -30,7 +30,7 @@ def placed(stream, key, at, name):
 @pytest.fixture
 def capture(spark, tmp_path):
     lake = SourceLake(tmp_path.as_posix(), "shop")
-    return CaptureLake(spark, lake, "postgresql", recorded_at([Stream().change("c", 1, 1)]))
+    return CaptureLake(lake, "postgresql", recorded_at([Stream().change("c", 1, 1)]), session=spark)
 
 
 def corrected(capture, number, rows, folder):

@@ -39,7 +39,7 @@ def test_no_query_and_no_table_has_a_warning_of_what_is_meant_to_be_so(spark, tm
         stream.change("c", 1, 10, name="one")
     records = [record for stream in streams for record in stream.records]
     lake = SourceLake((tmp_path / "lake").as_posix(), "shop")
-    capture = CaptureLake(spark, lake, "postgresql", recorded_at(records))
+    capture = CaptureLake(lake, "postgresql", recorded_at(records), session=spark)
     prepare(spark, lake)
     with logged(spark, tmp_path / "log"):
         list(capture.runs([records]))
@@ -54,7 +54,7 @@ def test_a_run_tells_its_number_and_what_became_of_each_table(spark, tmp_path, c
     stream = Stream(topic=TOPICS[0])
     stream.change("c", 1, 10, name="one")
     lake = SourceLake((tmp_path / "lake").as_posix(), "shop")
-    capture = CaptureLake(spark, lake, "postgresql", recorded_at(stream.records))
+    capture = CaptureLake(lake, "postgresql", recorded_at(stream.records), session=spark)
     capture.land(stream.records)
     manifest = capture.manifest(1, stream.records)
     with caplog.at_level(logging.INFO):

@@ -23,7 +23,10 @@ def test_halves_of_moves_of_other_keys_wait_on_when_a_key_is_erased(spark, tmp_p
     s.change("c", 9, 30, name="B")
     s.change("d", 9, 40, newkey=8)
     capture = CaptureLake(
-        spark, SourceLake(tmp_path.as_posix(), "shop"), "postgresql", recorded_at(s.records)
+        SourceLake(tmp_path.as_posix(), "shop"),
+        "postgresql",
+        recorded_at(s.records),
+        session=spark,
     )
     (receipt,) = capture.runs([s.records])
     assert receipt.tables[0].orphaned_moves == 2

@@ -39,7 +39,7 @@ def more(s):
 @pytest.fixture
 def capture(spark, tmp_path):
     lake = SourceLake(tmp_path.as_posix(), "shop")
-    return CaptureLake(spark, lake, "postgresql", recorded_at(stream(GOOD).records))
+    return CaptureLake(lake, "postgresql", recorded_at(stream(GOOD).records), session=spark)
 
 
 def versions(spark, capture, topic):

@@ -36,7 +36,7 @@ def stream(topic, *changes):
 def capture(spark, tmp_path):
     moment = recorded_at([Stream().change("c", 1, 1)])
     lake = SourceLake(tmp_path.as_posix(), "shop")
-    return CaptureLake(spark, lake, "postgresql", moment, way=Way.AUTO)
+    return CaptureLake(lake, "postgresql", moment, way=Way.AUTO, session=spark)
 
 
 def ending(once, table, manifest, cut, known):

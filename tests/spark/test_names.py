@@ -27,7 +27,7 @@ def test_columns_keep_the_names_that_the_database_gave_them(spark, tmp_path):
     s = Stream(topic=TOPIC, columns=[*COLUMNS, *({"type": "string", "field": n} for n in NAMES)])
     for at, op in ((10, "c"), (20, "u"), (30, "d"), (40, "c")):
         s.change(op, 1, at, name="n", more=dict.fromkeys(NAMES, f"v{at}"))
-    capture = CaptureLake(spark, lake, "postgresql", recorded_at(s.records))
+    capture = CaptureLake(lake, "postgresql", recorded_at(s.records), session=spark)
     for number, batch in enumerate((s.records[:2], s.records[2:]), 1):
         capture.land(batch)
         (table,) = compact(spark, capture.manifest(number, batch)).tables
@@ -48,7 +48,7 @@ def test_names_that_come_later_keep_what_the_history_has(spark, tmp_path):
     old = list(s.records)
     s.columns = [*COLUMNS, {"type": "string", "field": "First Name"}]
     s.change("u", 1, 20, name="n", more={"First Name": "Ada"})
-    capture = CaptureLake(spark, lake, "postgresql", recorded_at(s.records))
+    capture = CaptureLake(lake, "postgresql", recorded_at(s.records), session=spark)
     for number, batch in enumerate((old, s.records[1:]), 1):
         capture.land(batch)
         (table,) = compact(spark, capture.manifest(number, batch)).tables

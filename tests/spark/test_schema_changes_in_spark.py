@@ -154,8 +154,9 @@ def test_tables_that_change_between_runs_have_the_law_s_histories(spark, tmp_pat
     records = [record for case in cases for record in case.records]
     moment = recorded_at(records)
     lake = CaptureLake(
-        spark, SourceLake(f"{tmp_path}/lake", "changes"), "postgresql", moment,
+        SourceLake(f"{tmp_path}/lake", "changes"), "postgresql", moment,
         lambda _: TableRules(),
+        session=spark,
     )  # fmt: skip
     runs = [
         [record for case in cases for record in case.batches[number]] for number in range(_RUNS)

@@ -23,7 +23,7 @@ def capture(spark, tmp_path):
         stream.change("c", 1, 10, name=name)
     records = [record for stream in streams for record in stream.records]
     lake = SourceLake(tmp_path.as_posix(), "shop")
-    capture = CaptureLake(spark, lake, "postgresql", engine.recorded_at(records))
+    capture = CaptureLake(lake, "postgresql", engine.recorded_at(records), session=spark)
     capture.land(records)
     return lake, capture.manifest(1, records)
 

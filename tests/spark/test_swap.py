@@ -21,7 +21,7 @@ TOPIC = "shop.public.item"
 @pytest.fixture
 def capture(spark, tmp_path):
     lake = SourceLake(tmp_path.as_posix(), "shop")
-    return CaptureLake(spark, lake, "postgresql", recorded_at([Stream().change("c", 1, 1)]))
+    return CaptureLake(lake, "postgresql", recorded_at([Stream().change("c", 1, 1)]), session=spark)
 
 
 def replaying(capture, number, records, **order):

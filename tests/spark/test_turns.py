@@ -46,7 +46,7 @@ def test_a_workload_whose_runs_go_both_ways_in_turns_has_the_law_s_history(
     moment = recorded_at(record for batch in batches for record in batch)
     connector = CONNECTORS[source]
     lake = SourceLake(tmp_path.as_posix(), "workload")
-    capture = CaptureLake(spark, lake, connector.names[0], moment)
+    capture = CaptureLake(lake, connector.names[0], moment, session=spark)
     ways = ALTERNATING[first:] + ALTERNATING[:first]
     receipts = list(turns(capture, batches, ways))
     law = in_runs(batches, connector, moment)

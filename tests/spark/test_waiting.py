@@ -53,7 +53,7 @@ def test_a_row_whose_move_came_by_half_has_what_its_old_key_turns_out_to_have_ha
     s.change("c", 2, 8, name="A", bio=GONE, partition=1, oldkey=1)
     late = last(s)
     lake = SourceLake(tmp_path.as_posix(), "shop")
-    capture = CaptureLake(spark, lake, "postgresql", engine.recorded_at(s.records))
+    capture = CaptureLake(lake, "postgresql", engine.recorded_at(s.records), session=spark)
     first = [record for record in s.records if record is not late]
     for receipt in capture.runs([first, [late]]):
         assert receipt.tables[0].error is None

@@ -20,7 +20,7 @@ def test_a_table_of_many_columns_is_compacted(spark, tmp_path):
     s.change("u", 1, 20, more={**dict.fromkeys(names, 1), "c399": 2})
     s.change("u", 1, 30, more={**dict.fromkeys(names, 1), "c399": "no number"})
     lake = SourceLake(tmp_path.as_posix(), "shop")
-    capture = CaptureLake(spark, lake, "postgresql", recorded_at(s.records))
+    capture = CaptureLake(lake, "postgresql", recorded_at(s.records), session=spark)
     capture.land(s.records)
     (table,) = compact(spark, capture.manifest(1, s.records)).tables
     assert table.error is None
@@ -35,7 +35,7 @@ def test_a_run_may_pin_thousands_of_ranges(spark, tmp_path):
     s.change("c", 1, 10, name="n")
     s.change("c", 2, 20, name="n")
     lake = SourceLake(tmp_path.as_posix(), "shop")
-    capture = CaptureLake(spark, lake, "postgresql", recorded_at(s.records))
+    capture = CaptureLake(lake, "postgresql", recorded_at(s.records), session=spark)
     capture.land(s.records)
     (mine,) = capture.manifest(1, s.records).tables
     others = [OffsetRange(f"t{n // 8}", "id", n % 8, 0, 5) for n in range(2000)]

@@ -7,7 +7,7 @@ still say where it has them, and the history last.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
@@ -17,16 +17,14 @@ from deltalake import DeltaTable, write_deltalake
 
 from strandline.alone.stores import fencing, files, landing, noted
 from strandline.alone.stores.control import Control
-from strandline.alone.stores.noted import Noted
 from strandline.alone.stores.scrubbing import leftovers, scrubbed
-from strandline.alone.stores.tables import literal, opened, rows, storage_options
+from strandline.alone.stores.tables import has_vectors, literal, opened, rows, storage_options
 from strandline.changes.record import Coordinates
 from strandline.errors import BeyondAloneError, Terminal
 from strandline.runs.erasure import Erasure, digest
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import Counts, TableReceipt
-from strandline.runs.way import Way
 
 _NAMED = 5  # of what is found afterwards
 _PAIRS = (("_key", "_moved_from"), ("_key", "_moved_to"))
@@ -87,18 +85,16 @@ class _Erased:
         return TableReceipt(
             table=self._cut.table,
             topic=self._cut.topic,
-            counts=Counts() if known is None else known.totals,
+            counts=Counts() if stored is None else noted.totals(stored),
             history_version=-1 if stored is None else stored.version(),
             orphaned_moves=0 if known is None else known.receipt.orphaned_moves,
             changed=True,
             did=did,
-            way=Way.ALONE,
         )
 
     def _refuse_vectors(self) -> None:
         for path in (*self._keyed, self._lake.landing):
-            table = opened(path)
-            if table and "deletionVectors" in (table.protocol().writer_features or ()):
+            if has_vectors(opened(path)):
                 raise BeyondAloneError(f"{path} has deletion vectors, which Spark alone purges")
 
     def _on_record(self) -> AbstractSet[str]:
@@ -138,7 +134,7 @@ class _Erased:
         for row in _rows(opened(self._records), sql):
             halves[row["entry_link"]].append(row["entry_key"])
         for keys in halves.values():
-            if len(keys) == 2:
+            if len(keys) == 2:  # of more nobody knows which two are the halves of one move
                 yield keys[0], keys[1]
 
     def _known(self) -> set[str]:
@@ -188,20 +184,18 @@ class _Erased:
         if not gone:
             return 0
         known = noted.last(stored)
-        text = None if known is None else self._without(known, gone).text()
+        text = None
+        if known is not None:
+            counts = Counts(
+                history_rows=known.totals.history_rows - len(gone),
+                current_rows=known.totals.current_rows - sum(row["open"] for row in gone),
+            )
+            receipt = replace(known.receipt, counts=counts, did={})
+            # The next run reads all: halves of moves are counted without the erased keys.
+            text = replace(known, receipt=receipt, facts=None).text()
         with fencing.overtaken(self._history):
             stored.delete(where, commit_properties=fencing.commit(run, text))
         return len(gone)
-
-    @staticmethod
-    def _without(known: Noted, gone: Iterable[Mapping[str, bool]]) -> Noted:
-        rows_, open_ = known.totals.history_rows, known.totals.current_rows
-        gone = list(gone)
-        counts = Counts(
-            history_rows=rows_ - len(gone), current_rows=open_ - sum(row["open"] for row in gone)
-        )
-        # By no rules: the next run reads all, and counts halves of moves without the erased keys.
-        return replace(known, receipt=replace(known.receipt, counts=counts, did={}), rules="")
 
     def _note(self) -> tuple[int, str] | None:
         """What the next run goes on from; the log would forget it with the commits before."""

@@ -11,13 +11,12 @@ from deltalake import DeltaTable
 
 from strandline.alone.stores import fencing, history, landing, noted
 from strandline.alone.stores.control import Control
-from strandline.alone.stores.tables import committed_at, opened, rows
+from strandline.alone.stores.tables import committed_at, has_vectors, opened
 from strandline.errors import BeyondAloneError
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline.runs.upkeep import VERSIONS, Upkeep
-from strandline.runs.way import Way
 
 _HOUR = 3600
 
@@ -33,10 +32,10 @@ def maintained(manifest: Manifest, cut: TableCut, _known: Control) -> TableRecei
     path = lake.history(cut.table)
     stored = opened(path)
     if stored is None:
-        return TableReceipt(cut.table, cut.topic, Counts(), way=Way.ALONE)
+        return TableReceipt(cut.table, cut.topic, Counts())
     if upkeep.changes:
         raise BeyondAloneError(f"{cut.topic}: '[retention] changes' is Spark's to keep")
-    if "deletionVectors" in (stored.protocol().writer_features or ()):
+    if has_vectors(stored):
         raise BeyondAloneError(f"{cut.topic}: its files have deletion vectors")
     did: dict[str, int] = {}
     if upkeep.history:
@@ -44,39 +43,35 @@ def maintained(manifest: Manifest, cut: TableCut, _known: Control) -> TableRecei
     published = upkeep.published.get(cut.table)
     did = added(did, tidied(opened(path), upkeep, published))
     did = added(did, tidied(opened(lake.records(cut.table)), upkeep))
-    now = opened(path)
-    known = None if now is None else noted.last(now)
+    stored.update_incremental()
     return TableReceipt(
         table=cut.table,
         topic=cut.topic,
-        counts=_counted(now) if known is None else known.totals,
-        history_version=-1 if now is None else now.version(),
+        counts=noted.totals(stored),
+        history_version=stored.version(),
         did=did,
-        way=Way.ALONE,
     )
 
 
-def stores(manifest: Manifest) -> Iterator[TableReceipt]:
-    """Tends what a source has besides its tables: landing, quarantine, control and the logs."""
-    upkeep = Upkeep(**manifest.order)
+def stores(manifest: Manifest) -> Iterator[TableCut]:
+    """What a source has besides its tables, each by its path: landing, quarantine, and the logs."""
     lake = SourceLake(manifest.lake, manifest.source)
     # The log of what is read beside them: those of the watch tidy up after themselves.
     books = (lake.manifests, lake.publications, lake.partitions, lake.gaps)
     for path in (lake.landing, lake.quarantine, lake.control, *books):
-        did: dict[str, int] = {}
-        if path == lake.landing and upkeep.landing:
-            did["records forgotten"] = landing.forget(manifest, upkeep.landing)
-        did = added(did, tidied(opened(path), upkeep))
-        name = path.removeprefix(f"{lake.home}/")
-        yield TableReceipt(name, "", Counts(), did=did, way=Way.ALONE)
+        yield TableCut(path.removeprefix(f"{lake.home}/"), "", ())
 
 
-def _counted(history: DeltaTable | None) -> Counts:
-    """The totals of a table whose log has lost what the last run noted."""
-    if history is None:
-        return Counts()
-    found = rows(history, "SELECT _is_current AS open FROM stored")
-    return Counts(history_rows=len(found), current_rows=sum(row["open"] for row in found))
+def tended(manifest: Manifest, store: TableCut) -> TableReceipt:
+    """Tends one of these."""
+    upkeep = Upkeep(**manifest.order)
+    lake = SourceLake(manifest.lake, manifest.source)
+    path = f"{lake.home}/{store.table}"
+    did: dict[str, int] = {}
+    if path == lake.landing and upkeep.landing:
+        did["records forgotten"] = landing.forget(manifest, upkeep.landing)
+    did = added(did, tidied(opened(path), upkeep))
+    return TableReceipt(store.table, "", Counts(), did=did)
 
 
 def _forgotten(stored: DeltaTable, before: str, run: int) -> int:

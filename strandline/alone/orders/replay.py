@@ -4,9 +4,9 @@ What was there stays in the tables' own logs, from where `undo` takes it back. T
 last: a run that died before that is repeated, and does the rest.
 """
 
-from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
 
 from deltalake import DeltaTable
 
@@ -20,29 +20,12 @@ from strandline.alone.table import TableRun
 from strandline.changes.record import Record
 from strandline.errors import BeyondAloneError, Terminal
 from strandline.law import continuation
-from strandline.law.continuation import Announced, Entered, Run
+from strandline.law.continuation import NotEntered, Run
 from strandline.runs import conservation
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.rebuild import Rebuild
-from strandline.runs.receipt import Counts, TableReceipt
+from strandline.runs.receipt import TableReceipt
 from strandline.runs.way import Way
-
-
-@dataclass(frozen=True, slots=True)
-class _Nothing:
-    """On record of a table that begins anew."""
-
-    announced: Announced
-    facts: None = None
-
-    def of(self, keys: AbstractSet[str], links: AbstractSet[str]) -> Iterator[Entered]:
-        """See `OnRecord`."""
-        del keys, links
-        return iter(())
-
-    def every(self) -> Iterator[Entered]:
-        """See `OnRecord`."""
-        return iter(())
 
 
 def replayed(manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
@@ -55,7 +38,7 @@ def undone(manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
     return _Undo(manifest, cut, known).receipt()
 
 
-class _Replacing(TableRun):
+class _Replacing(TableRun, ABC):
     """One table whose history a run puts another one in the place of."""
 
     def receipt(self) -> TableReceipt:
@@ -71,16 +54,13 @@ class _Replacing(TableRun):
             done = self.replaced(stored)
         if done.changed:
             quarantine.strike(self.lake.quarantine, self.cut.table, None, run)
-            self.finished()
+            records.supersede(self.lake.records(self.cut.table), run)
         now = opened(path)
-        return replace(done, history_version=-1 if now is None else now.version(), way=Way.ALONE)
+        return replace(done, history_version=-1 if now is None else now.version())
 
+    @abstractmethod
     def replaced(self, stored: DeltaTable) -> TableReceipt:
         """Does it; the history comes last."""
-        raise NotImplementedError
-
-    def finished(self) -> None:
-        """Takes out what nobody goes on from any more."""
 
 
 class _Replay(_Replacing):
@@ -90,16 +70,14 @@ class _Replay(_Replacing):
         arrived = self._arrived()
         self._refuse_loss(arrived, fencing.applied(stored))
         now = self.control.after(self.manifest.number)
-        found = continuation.run(self._table, _Nothing(now), arrived, now)
+        found = continuation.run(self._table, NotEntered(now), arrived, now)
         conservation.check(found.counts, self.cut.topic)
         if not found.found.versions:
             raise Terminal(f"{self.cut.topic}: nothing that is landed makes a version")
         before = order.before[table]
         old = history.standing(opened(self.lake.history(table), before["history"]), None)
         did = difference.compared(old, found)
-        known = noted.last(stored)
-        counts = Counts() if known is None else known.receipt.counts
-        receipt = TableReceipt(table, self.cut.topic, counts, did=did)
+        receipt = TableReceipt(table, self.cut.topic, noted.totals(stored), did=did)
         if not order.swap:
             return receipt
         receipt = replace(
@@ -124,15 +102,11 @@ class _Replay(_Replacing):
                 "or let its connector take a new snapshot"
             )
 
-    def finished(self) -> None:
-        """See `_Replacing`; all records were entered anew."""
-        records.supersede(self.lake.records(self.cut.table), self.manifest.number)
-
     def _swap(
         self, stored: DeltaTable, arrived: Sequence[Record], found: Run, receipt: TableReceipt
     ) -> None:
         table, run = self.cut.table, self.manifest.number
-        quarantine.put(self.lake.quarantine, table, self._refused(arrived, found), run, again=True)
+        quarantine.put(self.lake.quarantine, table, self._refused(arrived, found), run)
         # Beside those of the runs before: where the history is refused they go on being the ones.
         records.put(self.lake.records(table), found.entered, run)
         change = difference.replacement(None, history.standing(stored, None), found)
@@ -155,19 +129,14 @@ class _Undo(_Replacing):
         receipt = TableReceipt(
             table,
             self.cut.topic,
-            _totals(earlier.receipt.counts),
+            earlier.totals,
             changed=True,
             orphaned_moves=earlier.receipt.orphaned_moves,
             did=versions,
         )
         quarantine.restore(self.lake.quarantine, table, versions["quarantine"], run)
         # What is on record stays: what was applied since arrives again, and counts once.
-        # By no rules that are any: records may be entered under other keys, and what was announced
-        # since then is not in this history. So the next run reads all.
-        back = replace(earlier, receipt=receipt, rules="")
+        # Records may be entered under other keys since then, and more was announced.
+        back = replace(earlier, receipt=receipt, facts=None)
         history.restore(stored, old, run, back.text())
         return receipt
-
-
-def _totals(counts: Counts) -> Counts:
-    return Counts(history_rows=counts.history_rows, current_rows=counts.current_rows)

@@ -17,12 +17,10 @@ from strandline.alone.stores.tables import opened
 from strandline.alone.table import TableRun
 from strandline.changes.record import Record
 from strandline.errors import Terminal
-from strandline.law.facts import NONE
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import TableReceipt
 from strandline.runs.selection import Selection
-from strandline.runs.way import Way
 
 
 def requeued(manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
@@ -35,10 +33,9 @@ def requeued(manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
     receipt = TableRun(manifest, cut, known, given=tuple(chosen)).compact()
     counts = receipt.counts
     did = {"read again": counts.landed, "refused again": counts.quarantined}
-    receipt = replace(receipt, did=did, way=Way.ALONE)
-    if chosen:
-        note = Noted(receipt, NONE, "").text()
-        quarantine.strike(path, cut.table, [record.at for record in chosen], manifest.number, note)
+    receipt = replace(receipt, did=did)
+    note = Noted(receipt, None, "").text()
+    quarantine.strike(path, cut.table, [record.at for record in chosen], manifest.number, note)
     return receipt
 
 

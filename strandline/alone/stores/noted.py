@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass
 from deltalake import DeltaTable
 
 from strandline.alone.stores import fencing
+from strandline.alone.stores.tables import rows
 from strandline.errors import Terminal
-from strandline.law.facts import NONE, Facts, document
+from strandline.law.facts import Facts, document
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline.runs.way import Way
 
@@ -17,7 +18,8 @@ from strandline.runs.way import Way
 class Noted:
     """A run's receipt, the facts of its table, and the `rules` that the history was made by.
 
-    `facts` None: another release has written them, or the way `spread` has made the history.
+    `facts` None: nobody knows them, so the next run reads all that is on record. Another release
+    has written them, the way `spread` has made the history, or it is not what the run before made.
     `forgotten`: versions that ended before are no longer kept (an ISO-8601 instant).
     """
 
@@ -35,7 +37,7 @@ class Noted:
 
     def text(self) -> str:
         """As JSON."""
-        facts = b64encode(document.written(self.facts or NONE)).decode()
+        facts = None if self.facts is None else b64encode(document.written(self.facts)).decode()
         told = {"receipt": asdict(self.receipt), "facts": facts, "rules": self.rules}
         return json.dumps({**told, "forgotten": self.forgotten})
 
@@ -47,11 +49,24 @@ class Noted:
         receipt = TableReceipt(counts=counts, **told["receipt"])
         if "facts" not in told:
             return Noted(receipt, None, "", Way.SPREAD)
-        try:
-            facts = document.read(b64decode(told["facts"]))
-        except Terminal:  # of another release: what is on record tells them anew
-            facts = None
-        return Noted(receipt, facts, told["rules"], forgotten=told.get("forgotten"))
+        forgotten = told.get("forgotten")
+        return Noted(receipt, _facts(told["facts"]), told["rules"], forgotten=forgotten)
+
+
+def _facts(text: str | None) -> Facts | None:
+    try:
+        return None if text is None else document.read(b64decode(text))
+    except Terminal:  # of another release: what is on record tells them anew
+        return None
+
+
+def totals(stored: DeltaTable) -> Counts:
+    """How many versions a history has, and how many of them are open; counted where no note is."""
+    known = last(stored)
+    if known is not None:
+        return known.totals
+    found = rows(stored, "SELECT _is_current AS open FROM stored")
+    return Counts(history_rows=len(found), current_rows=sum(row["open"] for row in found))
 
 
 def last(stored: DeltaTable) -> Noted | None:

@@ -1,10 +1,8 @@
 """Records that could not be read, with coordinates, reason and bytes, for people to look at."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable
 
 from strandline.alone.stores import fencing
 from strandline.alone.stores.fencing import Kept
@@ -13,9 +11,6 @@ from strandline.alone.stores.tables import literal, opened, rows, whole
 from strandline.changes.change import Quarantined
 from strandline.changes.record import Coordinates, Record
 
-_PLACES = """
-    SELECT topic, topic_id, partition, "offset" FROM stored WHERE "table" = :table
-"""
 _LOOKS = 50  # at a table that all tables of a source share
 _EARLIER = 'SELECT * FROM stored WHERE "table" = :table AND run < :run'
 _SCHEMA = pa.schema(
@@ -30,26 +25,17 @@ _SCHEMA = pa.schema(
 )
 
 
-def put(
-    uri: str,
-    table: str,
-    refused: Iterable[tuple[Record, Quarantined]],
-    run: int,
-    *,
-    again: bool = False,
-) -> None:
+def put(uri: str, table: str, refused: Iterable[tuple[Record, Quarantined]], run: int) -> None:
     """Puts a table's records into the source's quarantine, once, however often it is called.
 
-    `again`: also those that lie there from runs before, which are struck afterwards.
+    What lies there of the same records, from runs before, is for `strike`.
     """
     application = f"{fencing.APPLICATION}/{table}"
     stored = Kept(uri, application)
     there = stored.open()
-    known = frozenset() if again else _known(there, table)
-    found = [_row(table, record, why, run) for record, why in refused if record.at not in known]
+    found = [_row(table, record, why, run) for record, why in refused]
     if found and fencing.applied(there, application) < run:
-        made = pa.Table.from_pylist(found, schema=_SCHEMA)
-        stored.write(there, made, run)
+        stored.write(there, pa.Table.from_pylist(found, schema=_SCHEMA), run)
 
 
 def refused(uri: str, table: str, *, before: int) -> Iterator[tuple[Record, str]]:
@@ -65,27 +51,31 @@ def struck(table: str) -> str:
 
 
 def strike(
-    uri: str, table: str, places: Iterable[Coordinates] | None, run: int, note: str | None = None
+    uri: str,
+    table: str,
+    places: Collection[Coordinates] | None,
+    run: int,
+    note: str | None = None,
 ) -> None:
     """Takes out what runs before this one have put there of the table, once.
 
-    None: all of it, wherever it lies.
+    None: all of it, wherever it lies; no places: nothing.
     """
+    if places is not None and not places:
+        return
     own = f'"table" = {literal(table)} AND run < {run:d}'
-    if places is not None:
-        own += f" AND ({lie_at(places)})"
-    for _ in range(_LOOKS):
-        with suppress(fencing.OvertakenError):  # the other tables of the run leave it, too
-            return _strike(uri, own, fencing.commit(run, note, struck(table)), (table, run))
-    return _strike(uri, own, fencing.commit(run, note, struck(table)), (table, run))
-
-
-def _strike(uri: str, own: str, commit: CommitProperties, of: tuple[str, int]) -> None:
-    table, run = of
-    stored = opened(uri)
-    if stored is not None and fencing.applied(stored, struck(table)) < run:
-        with fencing.overtaken(uri):
-            stored.delete(own, commit_properties=commit)
+    where = own if places is None else f"{own} AND ({lie_at(places)})"
+    commit = fencing.commit(run, note, struck(table))
+    for look in range(_LOOKS):
+        stored = opened(uri)
+        if stored is None or fencing.applied(stored, struck(table)) >= run:
+            return
+        try:
+            with fencing.overtaken(uri):
+                stored.delete(where, commit_properties=commit)
+        except fencing.OvertakenError:  # by another table of the run, which leaves it, too
+            if look == _LOOKS - 1:
+                raise
 
 
 def restore(uri: str, table: str, version: int, run: int) -> None:
@@ -105,14 +95,6 @@ def restore(uri: str, table: str, version: int, run: int) -> None:
         stored.write(
             there, found.set_column(found.schema.get_field_index("run"), "run", number), run
         )
-
-
-def _known(stored: DeltaTable | None, table: str) -> frozenset[Coordinates]:
-    """Where records of the table lie that are there: a run that failed may have put them there."""
-    found = [] if stored is None else rows(stored, _PLACES, table=table)
-    return frozenset(
-        Coordinates(row["topic"], row["partition"], row["offset"], row["topic_id"]) for row in found
-    )
 
 
 def _row(table: str, record: Record, why: Quarantined, run: int) -> dict[str, object]:

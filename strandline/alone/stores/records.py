@@ -100,9 +100,10 @@ def supersede(uri: str, run: int) -> None:
     """Takes out what runs before have entered, once this one has entered all records anew.
 
     Only when its history stands: until then the run before is what the next one goes on from.
+    Nothing where the run has entered none.
     """
     table = opened(uri)
-    if table is not None and fencing.applied(table, _SUPERSEDED) < run:
+    if table is not None and fencing.applied(table, _SUPERSEDED) < run == fencing.applied(table):
         with fencing.overtaken(uri):
             table.delete(f"run < {run:d}", commit_properties=fencing.commit(run, None, _SUPERSEDED))
 

@@ -56,6 +56,11 @@ def opened(uri: str, version: int | None = None) -> DeltaTable | None:
             return None
 
 
+def has_vectors(table: DeltaTable | None) -> bool:
+    """Whether rows of the table may lie in its files and be deleted, which delta-rs only reads."""
+    return table is not None and "deletionVectors" in (table.protocol().writer_features or ())
+
+
 def rows(table: DeltaTable, sql: str, /, **values: Value) -> list[dict[str, Any]]:
     """The rows of a query, which knows the table as `stored` and each value by `:name`."""
     answer: list[dict[str, Any]] = selected(table, sql, **values).to_pylist()
