@@ -242,7 +242,7 @@ class _Document:
             segment_bytes=landing.positive("segment_bytes", 64 << 20),
             max_segments=landing.positive("max_segments", 64),
             spark_connection=spark.take("connection", str, "spark_default"),
-            way=Way.ALONE if alone else self._way(spark),
+            way=self._way(spark, alone=alone),
             alone=alone,
             spark_conf=MappingProxyType(spark.mapping("conf")),
             tables=self._tables(top, prefix, rules, tolerance),
@@ -268,8 +268,12 @@ class _Document:
             )
         return bool(engine == "alone")
 
-    def _way(self, spark: Section) -> Way:
-        return way(spark.take("way", str, Way.AUTO), f"{self.path}: [spark]: 'way'")
+    def _way(self, spark: Section, *, alone: bool) -> Way:
+        where = f"{self.path}: [spark]: 'way'"
+        asked = way(spark.take("way", str, Way.AUTO), where)
+        if alone and asked is Way.SPREAD:
+            raise SpecError(f'{where} is spread, which takes Spark: leave out engine = "alone"')
+        return Way.ALONE if alone else asked
 
     def _placeholder(self, top: Section) -> str:
         placeholder: str = top.take("placeholder", str, PLACEHOLDER)

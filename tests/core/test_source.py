@@ -83,6 +83,16 @@ def epochs(*told):
         (GOOD + "[[notifier]]\n", ["[[notifier]] 1", "'class' is missing"]),
         (GOOD + '[[notifier]]\nclass = "mail"\n', ["[[notifier]] mail", "must be the import path"]),
         (GOOD + '[[notifier]]\nclass = "a.B"\nto = "x"\n', ["'to'", "arguments, class"]),
+        ('engine = "alon"\n' + GOOD, ["'engine' must be spark or alone, not 'alon'"]),
+        (GOOD + '[spark]\nway = "fast"\n', ["[spark]: 'way'", "auto, alone, spread, not 'fast'"]),
+        (
+            'engine = "alone"\n' + GOOD + '[spark]\nway = "spread"\n',
+            ["[spark]: 'way' is spread, which takes Spark"],
+        ),
+        (
+            'engine = "alone"\n' + GOOD + '[retention]\nhistory = "9d"\nchanges = "9d"\n',
+            ["[retention]: 'changes' is what Spark keeps"],
+        ),
         (GOOD + '[retention]\nlanding = "12h"\n', ["[retention]", "'landing' must be 1d or"]),
         (GOOD + '[retention]\nhistroy = "9d"\n', ["[retention]", "'histroy'", "changes, history"]),
         (GOOD + '[retention]\nchanges = "9d"\n', ["[retention]: 'changes' needs a 'history'"]),
