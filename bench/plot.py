@@ -6,7 +6,12 @@ from html import escape
 from pathlib import Path
 
 _WIDTH, _LEFT, _BAR, _GAP = 860, 260, 18, 6
-_COLOURS = {"strandline": "#0b7285", "merge": "#c92a2a", "merge-no-dv": "#e8590c"}
+_COLOURS = {
+    "strandline": "#0b7285",
+    "merge": "#c92a2a",
+    "merge-no-dv": "#e8590c",
+    "merge-few": "#c92a2a",
+}
 _OTHERS = "#868e96"  # floors and units
 _STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#212529}.t{font-weight:600}.v{fill:#495057}"

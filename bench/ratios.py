@@ -149,7 +149,7 @@ RATIOS = (
     Ratio(
         "fifty MERGEs by hand in one application / fifty small tables",
         "fifty",
-        Side("merge", "cold", 1, application),
+        Side("merge-few", "cold", 1, application),
         Side("strandline", "cold", 1, application),
         "6", "12",
     ),

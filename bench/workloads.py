@@ -152,11 +152,16 @@ def _fifty(sizes: Sizes) -> Workload:
         "fifty",
         f"{sizes.table_batch} changes for each of {some} small tables, for {many} and for one",
         {"one": shape(1), some: shape(sizes.tables), many: shape(6 * sizes.tables)},
-        ("strandline", "application", "merge"),
+        ("strandline", "application", "merge-few"),
         ((1, 2),),
         {"cold": ((0, 1),), "warm": ((0, 2),)},
         frozenset(
-            {(some, "application"), (many, "application"), ("one", "merge"), (many, "merge")}
+            {
+                (some, "application"),
+                (many, "application"),
+                ("one", "merge-few"),
+                (many, "merge-few"),
+            }
         ),
     )
 

@@ -4,7 +4,7 @@ from bench.contenders.application import Application
 from bench.contenders.contender import Contender
 from bench.contenders.duckdb_pass import DuckDBPass
 from bench.contenders.empty_commit import EmptyCommit
-from bench.contenders.merge import Merge, MergeWithoutVectors
+from bench.contenders.merge import Merge, MergeOfFew, MergeWithoutVectors
 from bench.contenders.spark_append import SparkAppend
 from bench.contenders.strandline import Strandline
 
@@ -15,6 +15,7 @@ CONTENDERS: dict[str, type[Contender]] = {
         Application,
         Merge,
         MergeWithoutVectors,
+        MergeOfFew,
         SparkAppend,
         EmptyCommit,
         DuckDBPass,

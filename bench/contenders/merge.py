@@ -87,6 +87,18 @@ class MergeWithoutVectors(Merge):
     vectors: ClassVar[bool] = False
 
 
+class MergeOfFew(Merge):
+    """For small tables: with as many partitions as cores, else each MERGE writes 200 files."""
+
+    name: ClassVar[str] = "merge-few"
+    state: ClassVar[str] = "merge-few"
+
+    def start(self, memory: str, cores: int) -> None:
+        """A session with defaults but for the number of partitions."""
+        few = {"spark.sql.shuffle.partitions": str(cores)}
+        self.spark = spark.session(self.name, memory, cores, few)
+
+
 def versions(changes: DataFrame) -> DataFrame:
     """Each change as the version that it begins, ended by the next one of its key in the batch.
 
