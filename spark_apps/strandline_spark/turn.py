@@ -15,7 +15,8 @@ from pyspark.sql import functions as F
 from strandline.changes.columns import IS_HEAD, KEY, RECORDED_AT, SEQ_FROM, VALID_TO
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
-from strandline_spark import apply, control, delta, files, noted, swap
+from strandline.runs.reconciliation import TOPIC
+from strandline_spark import apply, control, corrections, delta, files, noted, swap
 from strandline_spark.batch import QUARANTINE, Batch, arrived
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.swap import Mark, Stores
@@ -67,14 +68,23 @@ class _Beside(TableRun):
         lake = SourceLake(self.manifest.lake, self.manifest.source)
         place = Window.partitionBy("topic_id", "partition", "offset").orderBy(F.desc("run"))
         known = delta.read(self.spark, lake.records(self.cut.table)).where(F.col("run") <= self.run)
+        known = known.where(F.col("topic") == self.cut.topic)  # not corrections
         newest = known.withColumn(_NUMBER, F.row_number().over(place)).where(F.col(_NUMBER) == 1)
         timed = F.coalesce("timestamp", F.timestamp_millis(F.lit(0)))
         kept = newest.drop("entry_key", "entry_other", "entry_link", "run", _NUMBER)
         return kept.withColumn("timestamp", timed)
 
     def arrived(self) -> Batch:
-        """See `TableRun`."""
-        return arrived(self)
+        """See `TableRun`; corrections, which nothing has landed for, are put beside it."""
+        batch = arrived(self)
+        lake = SourceLake(self.manifest.lake, self.manifest.source)
+        known = delta.read(self.spark, lake.records(self.cut.table)).where(F.col("run") <= self.run)
+        path = self.lake.changes(self.cut.table)
+        made = corrections.of_records(known, delta.read(self.spark, path).schema)
+        if made is None:
+            return batch
+        delta.append(made, path, self.run, f"{delta.APPLICATION}/{TOPIC}")
+        return replace(batch, changes=None)  # they are read along with the rest
 
 
 def _is_alone(spark: SparkSession, lake: SourceLake, table: str) -> bool:
