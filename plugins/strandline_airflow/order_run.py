@@ -3,8 +3,6 @@
 import logging
 from datetime import UTC, datetime
 
-from strandline.alone.choice import WORKS
-from strandline.errors import SpecError
 from strandline.runs.lake import SourceLake
 from strandline.sources.source import Source
 from strandline_airflow import orders
@@ -18,13 +16,8 @@ log = logging.getLogger(__name__)
 def plan(source: Source, order: Order, run_after: datetime, *, dry: bool) -> str | None:
     """The path of the order's manifest; None where only the plan was asked for.
 
-    Raises `Transient` while another run is open, `SpecError` where the engine cannot do it.
+    Raises `Transient` while another run is open.
     """
-    if source.alone and order.work not in WORKS:
-        raise SpecError(
-            f"'{order.work}' is done by Spark, and {source.name} goes without it: leave out "
-            f'engine = "alone" in its source file, trigger this again, and put it back'
-        )
     for line in order.lines:
         log.info("%s", line)
     if dry:

@@ -1,7 +1,6 @@
 """`reconcile__SOURCE`: a table against the source's own rows; lists differences, corrects them."""
 # ruff: noqa: PLC0415 - Delta and Arrow are imported by the tasks that use them
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -14,13 +13,11 @@ from airflow.sdk import DAG, Param
 from strandline.errors import SpecError
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import TableCut, Work
-from strandline.runs.reconciliation import FORMATS, Reconciliation
+from strandline.runs.reconciliation import FORMATS, Reconciliation, is_pattern, is_whole_path
 from strandline.sources.source import Source
 from strandline_airflow import orders
 from strandline_airflow.orders import Order
 from strandline_airflow.pipeline import Form, ordered
-
-_PATTERN = re.compile(r"[*?\[{]")  # Spark reads whatever files match
 
 _PARAMS = {
     "table": Param(
@@ -28,7 +25,7 @@ _PARAMS = {
     ),
     "snapshot": orders.text(
         "Snapshot",
-        "The source's rows: a file or folder that Spark can read, ending in .csv (with "
+        "The source's rows: a file or folder that the tasks can read, ending in .csv (with "
         "a header), .parquet, .jsonl or .ndjson. Or leave it empty, and ask the database:",
     ),
     "connection": orders.text(
@@ -90,6 +87,11 @@ def _check_rows(source: Source, params: Mapping[str, Any]) -> None:
         from strandline_airflow import database
 
         database.check(params["connection"])
+    elif source.alone and not is_whole_path(params["snapshot"]):
+        raise SpecError(
+            f"'snapshot': {params['snapshot']} is not the whole path or URI of one file or folder: "
+            f"without Spark {source.name} reads no other"
+        )
     # A lake elsewhere says nothing of where Spark runs, nor of which files it sees there.
     elif "://" not in source.lake and _is_missing(params["snapshot"]):
         raise SpecError(
@@ -101,7 +103,7 @@ def _check_rows(source: Source, params: Mapping[str, Any]) -> None:
 def _is_missing(snapshot: str) -> bool:
     """Whether it names a file or folder of this machine's that is not there."""
     path = f"/{snapshot.removeprefix('file:').lstrip('/')}"
-    if not snapshot.startswith(("/", "file:/")) or _PATTERN.search(path):
+    if not snapshot.startswith(("/", "file:/")) or is_pattern(path):
         return False
     try:
         return not Path(path).exists()

@@ -5,16 +5,20 @@ directly behind everything that the key has shown, so that whatever arrives late
 record was landed for them: in place of its coordinates they have `TOPIC` and the run.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType, DataType
 
+from strandline.cells import casting
 from strandline.changes.change import Op
 from strandline.changes.position import Phase
+from strandline.changes.record import Coordinates, Record
 from strandline.changes.version import TimeQuality
+from strandline.law import corrections as law
 from strandline.runs.reconciliation import TOPIC
 from strandline_spark import changes, delta
 from strandline_spark.batch import Batch, Tally
@@ -28,6 +32,11 @@ if TYPE_CHECKING:
 _BEHIND = "~"
 _TIE = Phase.READ.value + "0" * 15
 _EPOCH = "0000"  # the first lineage of the log
+_APPLIED = -1  # of a change that every run has applied before
+_TOLD = (
+    "_key STRING, _op STRING, _seq STRING, _unset ARRAY<STRING>, _scope STRING, _time TIMESTAMP, "
+    "_offset BIGINT, _cells MAP<STRING, STRING>"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,37 +66,74 @@ def corrections(differences: DataFrame, run: TableRun, as_of: str) -> DataFrame:
     heads = history.where("_is_head").select("_key", "_seq_seen", "_scope")
     sent = cast("StructType", differences.schema["cells"].dataType).names
     rest = [name for name in stored.names if name not in (*changes.META, *sent)]
-    meta = {
-        "_key": F.col("_key"),
+    known = {
         "_op": F.when(F.col("absent"), Op.ABSENT.value).otherwise(Op.READ.value),
         "_seq": _behind(F.coalesce("_seq_seen", "_newest")),
-        "_position": F.lit(f"reconciliation of run {run.run}"),
-        "_link": F.lit(""),
-        "_identity": F.xxhash64(F.lit(TOPIC), F.lit(run.run), "_key"),
         "_unset": _names(rest),
+        "_time": moment,
+        "_offset": F.lit(run.run),
+        "_run": F.lit(run.run),
+    }
+    cells = {name: F.when(~F.col("absent"), F.col("cells").getField(name)) for name in sent}
+    found = differences.join(heads, "_key", "left").crossJoin(F.broadcast(_newest(history, moment)))
+    return _changes(found, {**cells, **known}, stored)
+
+
+def of_records(records: DataFrame, stored: "StructType") -> DataFrame | None:
+    """The changes of the corrections that a table alone has on record; None where it has none.
+
+    They count as applied before any run.
+    """
+    own = records.where(F.col("topic") == TOPIC).select("topic_id", "offset", "key", "value")
+    places = {(row["topic_id"], row["offset"]): row for row in own.collect()}
+    rows = [_told(row) for row in places.values()]
+    if not rows:
+        return None
+    found = records.sparkSession.createDataFrame(rows, _TOLD)
+    business = [field for field in stored if field.name not in changes.META]
+    cells = {of.name: _cell(F.col("_cells")[of.name], of.dataType) for of in business}
+    known = {name: F.col(name) for name in ("_op", "_seq", "_unset", "_time", "_offset")}
+    return _changes(found, {**cells, **known, "_run": F.lit(_APPLIED)}, stored)
+
+
+def _told(row: Row) -> tuple[object, ...]:
+    """A correction on record, as `_TOLD` has it."""
+    at = Coordinates(TOPIC, 0, row["offset"], row["topic_id"])
+    change = law.read(Record(at, 0, bytes(row["key"]), bytes(row["value"])))
+    cells = {name: casting.text(cell) for name, cell in (change.row or {}).items()}
+    moment = change.time.best
+    return (
+        change.key, change.op.value, change.seq, sorted(change.unset), change.scope, moment,
+        at.offset, cells,
+    )  # fmt: skip
+
+
+def _cell(text: Column, of: DataType) -> Column:
+    return F.unbase64(text) if isinstance(of, BinaryType) else text.cast(of)
+
+
+def _changes(found: DataFrame, columns: Mapping[str, Column], stored: "StructType") -> DataFrame:
+    """Rows of the changes; `found` has `_key` and `_scope`, and what `columns` are made of."""
+    meta = {
+        "_key": F.col("_key"),
+        "_position": F.concat(F.lit("reconciliation of run "), columns["_offset"]),
+        "_link": F.lit(""),
+        "_identity": F.xxhash64(F.lit(TOPIC), columns["_offset"].cast("int"), "_key"),
         "_unheld": _names([]),
         "_scope": F.col("_scope"),
         "_in_flight": F.lit(False),
-        "_time": moment,
-        "_source_ts": moment,
+        "_source_ts": columns["_time"],
         "_ts_quality": F.lit(TimeQuality.SNAPSHOT.value),
         "_topic": F.lit(TOPIC),
         "_topic_id": F.lit(TOPIC),
         "_partition": F.lit(0),
-        "_offset": F.lit(run.run),
-        "_run": F.lit(run.run),
         "_kind": F.lit("row"),
+        **columns,
     }
-    cells = {name: F.when(~F.col("absent"), F.col("cells").getField(name)) for name in sent}
-    columns = {**cells, **meta}
-    return (
-        differences.join(heads, "_key", "left")
-        .crossJoin(F.broadcast(_newest(history, moment)))
-        .select(
-            *(
-                columns.get(field.name, F.lit(None)).cast(field.dataType).alias(field.name)
-                for field in stored
-            )
+    return found.select(
+        *(
+            meta.get(field.name, F.lit(None)).cast(field.dataType).alias(field.name)
+            for field in stored
         )
     )
 

@@ -20,7 +20,8 @@ def versions(spark: SparkSession, manifest: Manifest, cut: TableCut, before: str
     """Deletes versions that ended before; the last one of a key stays, whether it lives or not.
 
     It remembers what was deleted: without it an older record that comes late would bring the row
-    back. The totals that the next run goes on from are part of the commit.
+    back. The totals that the next run goes on from are part of the commit, and up to when versions
+    are forgotten, for a run that makes all of them again.
     """
     lake, run = SourceLake(manifest.lake, manifest.source), manifest.number
     path = lake.history(cut.table)
@@ -34,7 +35,7 @@ def versions(spark: SparkSession, manifest: Manifest, cut: TableCut, before: str
         counts = known.receipt.counts
         counts = replace(counts, history_rows=counts.history_rows - gone)
         receipt = replace(known.receipt, counts=counts, did={VERSIONS: gone})
-        with delta.fenced(spark, run, replace(known, receipt=receipt).text()):
+        with delta.fenced(spark, run, replace(known, receipt=receipt, forgotten=before).text()):
             DeltaTable.forPath(spark, path).delete(old)
     return gone
 

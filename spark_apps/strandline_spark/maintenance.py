@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import Counts, Receipt, TableReceipt
-from strandline.runs.upkeep import VERSIONS, Upkeep
+from strandline.runs.upkeep import UPDATES, VERSIONS, Upkeep
 from strandline_spark import abandoned, delta, forget, noted
 from strandline_spark.compaction import attempts, prepare, side_by_side
 from strandline_spark.tidy import added, tidied
@@ -71,7 +71,7 @@ class _Tended:
         if self.upkeep.history:
             did[VERSIONS] = forget.versions(*of, self.upkeep.history)
         if self.upkeep.changes:
-            did["changes forgotten"] = forget.changes(*of, self.upkeep.changes)
+            did[UPDATES] = forget.changes(*of, self.upkeep.changes)
         return did
 
 

@@ -24,6 +24,7 @@ class Noted:
     whose changes they are (`servers.tag`); of several servers and epochs two at least. `spans`: the
     transactions that go on behind reads of a snapshot, None where nobody has looked. `told`: the
     last run whose control records the history knows, None where an earlier release wrote it.
+    `forgotten`: versions that ended before are no longer kept (an ISO-8601 instant).
     """
 
     receipt: TableReceipt
@@ -33,6 +34,7 @@ class Noted:
     tags: frozenset[str] = frozenset()
     spans: Spans | None = None
     told: int | None = None
+    forgotten: str | None = None
 
     @property
     def totals(self) -> Mapping[str, int]:
@@ -56,6 +58,7 @@ class Noted:
             "keys": keys,
             "tags": sorted(self.tags),
             "spans": None if self.spans is None else self.spans.as_json(),
+            "forgotten": self.forgotten,
         }
         return json.dumps(told)
 
@@ -72,7 +75,14 @@ class Noted:
         keys = None if noted is None else {identity(table, of): at for table, of, at in noted}
         spans = Spans.from_json(told.get("spans"))
         return Noted(
-            receipt, frozenset(told["kinds"]), waiting, keys, tags, spans, told.get("told")
+            receipt,
+            frozenset(told["kinds"]),
+            waiting,
+            keys,
+            tags,
+            spans,
+            told.get("told"),
+            told.get("forgotten"),
         )
 
 

@@ -21,7 +21,13 @@ from strandline.errors import Terminal
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest
 from strandline.runs.receipt import Counts, Receipt, TableReceipt
-from strandline.runs.reconciliation import Reconciliation
+from strandline.runs.reconciliation import (
+    DIFFERENT,
+    EQUAL,
+    NOT_IN_HISTORY,
+    NOT_IN_SOURCE,
+    Reconciliation,
+)
 from strandline_spark import control, delta, noted
 from strandline_spark.changes import quoted
 from strandline_spark.checkpoint import kept
@@ -29,13 +35,13 @@ from strandline_spark.compaction import SETTINGS, prepare, session, side_by_side
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.corrections import Corrected, corrections
 from strandline_spark.keys import document
+from strandline_spark.shallow import any_of
 from strandline_spark.single import single
 
 DIFFERENCES = (
     "table STRING, key STRING, kind STRING, columns ARRAY<STRING>, changed_since BOOLEAN, "
     "as_of TIMESTAMP, run INT"
 )
-EQUAL, NOT_IN_SOURCE = "equal", "not in the source"
 _META = frozenset(name for name, _ in (*COLUMNS, *INTERNAL_COLUMNS))
 
 
@@ -93,6 +99,12 @@ class _Reconciled(Corrected):
             raise Terminal(
                 f"the snapshot of {self.cut.topic} has no column '{missing[0]}', which is of its "
                 f"key; it has {', '.join(sorted(rows.columns))}"
+            )
+        empty = rows.where(any_of([F.col(quoted(name)).isNull() for name in keys])).count()
+        if empty:
+            raise Terminal(
+                f"the snapshot of {self.cut.topic} has {empty} rows without a value in a column of "
+                f"its key ({', '.join(keys)})"
             )
         twice = rows.groupBy(*map(quoted, keys)).count().where("count > 1").count()
         if twice:
@@ -181,8 +193,8 @@ def _differences(
     known = document({name: _part(theirs, name) for name in keys})
     kind = (
         F.when(~other, NOT_IN_SOURCE)
-        .when(~ours, "not in the history")
-        .when(F.size(unequal) > 0, "different")
+        .when(~ours, NOT_IN_HISTORY)
+        .when(F.size(unequal) > 0, DIFFERENT)
         .otherwise(EQUAL)
     )
     cells = F.struct(*(F.col(f"s.{quoted(name)}") for name in shared))

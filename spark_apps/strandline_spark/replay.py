@@ -196,6 +196,7 @@ def _taken_back(spark: SparkSession, manifest: Manifest, cut: TableCut, of: int)
         earlier.waiting if earlier else {},
         tags=servers.tags(before.changes),
         told=earlier.told if earlier else None,
+        forgotten=earlier.forgotten if earlier else None,
     )
     back = replace(back, receipt=replace(back.receipt, orphaned_moves=back.orphans))
     swap.stores(before, lake, cut.table, Mark(manifest.number, back.text()))

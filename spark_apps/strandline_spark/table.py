@@ -108,7 +108,10 @@ class TableRun(Part):
             receipt = replace(receipt, counts=counts, changed=True, regress=derived.regress)
             waiting = still_out(waited, derived.waiting)
             told = self.run if before is None or self.manifest.applies else before.told
-            note = Noted(receipt, known.kinds, waiting, identities, tags, known.spans, told)
+            forgotten = None if before is None else before.forgotten
+            note = Noted(
+                receipt, known.kinds, waiting, identities, tags, known.spans, told, forgotten
+            )
             receipt = self._written(note, derived, keys, before)
         finally:
             derived.release()

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from strandline.changes.columns import KEY, RECORDED_AT, SEQ_FROM
+from strandline.changes.columns import IS_HEAD, KEY, RECORDED_AT, SEQ_FROM, VALID_TO
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
-from strandline_spark import apply, control, delta, files, noted, swap
+from strandline.runs.reconciliation import TOPIC
+from strandline_spark import apply, control, corrections, delta, files, noted, swap
 from strandline_spark.batch import QUARANTINE, Batch, arrived
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.swap import Mark, Stores
@@ -40,10 +41,14 @@ def taken(spark: SparkSession, manifest: Manifest, cut: TableCut) -> None:
     delta.create(spark, aside.quarantine, delta.schema(QUARANTINE), [], {})
     _Beside(spark, before, cut, known, refused=False, small=False, beside=aside).compact()
     made = Stores.of(spark, aside, cut.table)
-    made = replace(made, history=_as_recorded(made.history, delta.read(spark, history)))
+    forgotten = _forgotten(spark, history)
+    kept = _remembered(made.history, forgotten)
+    made = replace(made, history=_as_recorded(kept, delta.read(spark, history)))
     apply.prepare(made.history, history)
-    note = noted.last(spark, aside, cut).text()
-    swap.stores(made, lake, cut.table, Mark(applied, note, _APPLICATION))
+    note = noted.last(spark, aside, cut)
+    counts = replace(note.receipt.counts, history_rows=kept.count())
+    note = replace(note, receipt=replace(note.receipt, counts=counts), forgotten=forgotten)
+    swap.stores(made, lake, cut.table, Mark(applied, note.text(), _APPLICATION))
     files.remove(spark, _folder(aside, cut.table))
 
 
@@ -63,14 +68,23 @@ class _Beside(TableRun):
         lake = SourceLake(self.manifest.lake, self.manifest.source)
         place = Window.partitionBy("topic_id", "partition", "offset").orderBy(F.desc("run"))
         known = delta.read(self.spark, lake.records(self.cut.table)).where(F.col("run") <= self.run)
+        known = known.where(F.col("topic") == self.cut.topic)  # not corrections
         newest = known.withColumn(_NUMBER, F.row_number().over(place)).where(F.col(_NUMBER) == 1)
         timed = F.coalesce("timestamp", F.timestamp_millis(F.lit(0)))
         kept = newest.drop("entry_key", "entry_other", "entry_link", "run", _NUMBER)
         return kept.withColumn("timestamp", timed)
 
     def arrived(self) -> Batch:
-        """See `TableRun`."""
-        return arrived(self)
+        """See `TableRun`; corrections, which nothing has landed for, are put beside it."""
+        batch = arrived(self)
+        lake = SourceLake(self.manifest.lake, self.manifest.source)
+        known = delta.read(self.spark, lake.records(self.cut.table)).where(F.col("run") <= self.run)
+        path = self.lake.changes(self.cut.table)
+        made = corrections.of_records(known, delta.read(self.spark, path).schema)
+        if made is None:
+            return batch
+        delta.append(made, path, self.run, f"{delta.APPLICATION}/{TOPIC}")
+        return replace(batch, changes=None)  # they are read along with the rest
 
 
 def _is_alone(spark: SparkSession, lake: SourceLake, table: str) -> bool:
@@ -87,6 +101,21 @@ def _is_alone(spark: SparkSession, lake: SourceLake, table: str) -> bool:
     paths = lake.records(table), lake.changes(table)
     records, changes = (delta.applied(spark, path) for path in paths)
     return records > changes
+
+
+def _forgotten(spark: SparkSession, history: str) -> str | None:
+    """Up to when versions are forgotten by what the last run has noted; None: none are."""
+    left = next(delta.texts(spark, history), None)
+    found: str | None = None if left is None else json.loads(left[1]).get("forgotten")
+    return found
+
+
+def _remembered(made: DataFrame, forgotten: str | None) -> DataFrame:
+    """The versions without those that are forgotten."""
+    if forgotten is None:
+        return made
+    since = F.col(VALID_TO) >= F.lit(forgotten).cast("timestamp")
+    return made.where(F.col(IS_HEAD) | F.col(VALID_TO).isNull() | since)
 
 
 def _as_recorded(made: DataFrame, standing: DataFrame) -> DataFrame:

@@ -24,9 +24,6 @@ MOST_ARRIVED = 50_000  # offsets, each of a record or of none
 MOST_ON_RECORD = 200_000  # records: all of them are read again where a column's type widens, say
 MOST_BYTES = 32 << 20  # of files that hold what arrived, which are compressed
 
-# What is done alone, of all works.
-WORKS = frozenset({Work.COMPACT, Work.MAINTAIN, Work.REQUEUE, Work.REPLAY, Work.UNDO, Work.ERASE})
-
 
 @dataclass(frozen=True)
 class Choice:
@@ -39,8 +36,6 @@ class Choice:
         way, work = forced(self.manifest.way), self.manifest.work
         if way is Way.SPREAD:
             return "this way is asked for"
-        if work not in WORKS:
-            return f"'{work}' is done by Spark"
         if way is Way.ALONE or work is not Work.COMPACT:
             return None
         if cut.offsets > MOST_ARRIVED:

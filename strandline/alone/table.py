@@ -1,8 +1,9 @@
 """One table of a run: from landed records to the one commit of its history."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 
 from deltalake import DeltaTable
@@ -16,12 +17,13 @@ from strandline.alone.stores.records import OnRecord
 from strandline.alone.stores.tables import opened
 from strandline.alone.takeover import once_landed
 from strandline.changes.change import Quarantined
-from strandline.changes.record import Record
+from strandline.changes.record import Coordinates, Record
 from strandline.connectors import CONNECTORS
 from strandline.formats.schema_history import SchemaHistory
-from strandline.law import continuation
-from strandline.law.continuation import NotEntered, Run
+from strandline.law import continuation, forgetting
+from strandline.law.continuation import NotEntered, Run, Shown
 from strandline.law.decode.general import Decoder
+from strandline.law.forgetting import Horizon
 from strandline.law.table import Table
 from strandline.runs import conservation
 from strandline.runs.lake import SourceLake
@@ -34,13 +36,15 @@ from strandline.runs.way import Way
 class TableRun:
     """The table's part of a manifest.
 
-    `given`: records of the table that are read again, in place of those that the manifest pins.
+    `given`: records of the table that are read in place of those that the manifest pins. `did` is
+    what else the run did, for its receipt.
     """
 
     manifest: Manifest
     cut: TableCut
     control: Control
     given: tuple[Record, ...] | None = None
+    did: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def lake(self) -> SourceLake:
@@ -64,8 +68,25 @@ class TableRun:
         conservation.check(found.counts, self.cut.topic)
         self._put_aside(found, arrived)
         anew = isinstance(known, NotEntered)
+        records.forget_failed(self.lake.records(self.cut.table), stored, run)
         records.put(self.lake.records(self.cut.table), found.entered, run, anew=anew)
         return self._committed(stored, remembered(found, before), before)
+
+    def shown(self, keys: AbstractSet[str]) -> Mapping[str, Shown]:
+        """The last place in the log that each of these keys has shown, as far as it is known."""
+        stored = opened(self.lake.history(self.cut.table))
+        before = None if stored is None else noted.last(stored)
+        known = self._known(before, fencing.applied(stored))
+        return continuation.shown(
+            self._table, known, keys, self.control.after(self.manifest.number)
+        )
+
+    def needless(self, horizon: Horizon) -> AbstractSet[Coordinates]:
+        """Where updates on record lie that no version needs any more."""
+        applied = fencing.applied(opened(self.lake.history(self.cut.table)))
+        now = self.control.after(applied)
+        known = OnRecord(self.lake.records(self.cut.table), applied, None, now)
+        return forgetting.needless(self._table, [of for of, _ in known.every()], now, horizon)
 
     def _arrived(self) -> Sequence[Record]:
         if self.given is not None:
@@ -145,6 +166,7 @@ class TableRun:
             changed=bool(change.come or change.gone),
             orphaned_moves=orphans + moves,
             regress=found.found.regress,
+            did=self.did,
         )
         if stored is None and not (found.counts.changes or found.counts.duplicates):
             return receipt  # no row was ever sent: there is no history to be made yet

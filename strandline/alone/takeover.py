@@ -2,20 +2,28 @@
 
 Spark keeps changes on record where this way keeps records. So a table's first run alone reads all
 that ever landed for it, puts that on record, and derives the history once more; versions that are
-what they were stay as they are.
+what they were stay as they are. Corrections, for which nothing landed, are taken from the changes.
 """
 
 from collections.abc import Iterator
 
+from deltalake import DeltaTable
+
+from strandline.alone.stores import fencing, history
 from strandline.alone.stores.landing import landed_before
 from strandline.alone.stores.tables import opened, rows
+from strandline.changes.change import Op
 from strandline.changes.record import Record
 from strandline.errors import BeyondAloneError
+from strandline.law.corrections import placed, written
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.reconciliation import TOPIC
 
-_PLACES = "SELECT DISTINCT _topic_id, _partition, _offset FROM stored"
+_PLACES = """
+    SELECT DISTINCT _topic_id, _partition, _offset FROM stored WHERE _topic_id <> :corrected
+"""
+_CORRECTED = "SELECT * FROM stored WHERE _topic_id = :corrected AND _run <= :applied"
 
 
 def once_landed(manifest: Manifest, cut: TableCut) -> Iterator[Record]:
@@ -25,18 +33,36 @@ def once_landed(manifest: Manifest, cut: TableCut) -> Iterator[Record]:
     changes = opened(lake.changes(cut.table))
     if changes is not None:
         there = {(each.at.topic_id, each.at.partition, each.at.offset) for each in found}
-        known = {tuple(row.values()) for row in rows(changes, _PLACES)}
-        _refuse_loss(cut.topic, known - there)
+        known = {tuple(row.values()) for row in rows(changes, _PLACES, corrected=TOPIC)}
+        _refuse_loss(cut.topic, len(known - there))
+        found += _corrections(changes, opened(lake.history(cut.table)))
     yield from found
 
 
-def _refuse_loss(topic: str, lost: set[tuple[object, ...]]) -> None:
-    if not lost:
+def _refuse_loss(topic: str, lost: int) -> None:
+    if lost:
+        raise BeyondAloneError(
+            f"{topic}: {lost} changes of the table are of records that landing no longer has: "
+            "leave the table to Spark"
+        )
+
+
+def _corrections(changes: DeltaTable, stored: DeltaTable | None) -> Iterator[Record]:
+    """What reconciliations have set right, but those of a run that failed, as records."""
+    if stored is None:
         return
-    corrected = sum(topic_id == TOPIC for topic_id, *_ in lost)
-    why = (
-        f"{corrected} changes of the table are corrections, for which no record landed"
-        if corrected
-        else f"{len(lost)} changes of the table are of records that landing no longer has"
-    )
-    raise BeyondAloneError(f"{topic}: {why}: leave the table to Spark")
+    columns = history.columns(stored)
+    applied = fencing.applied(stored)
+    for row in rows(changes, _CORRECTED, corrected=TOPIC, applied=applied):
+        unset = frozenset(row["_unset"] or ())
+        there = {name: row[name] for name in columns if name in row and name not in unset}
+        change = placed(
+            row["_key"],
+            None if row["_op"] == Op.ABSENT else there,
+            unset,
+            seq=row["_seq"],
+            scope=row["_scope"],
+            run=row["_offset"],
+            moment=row["_time"],
+        )
+        yield written(change, columns)

@@ -13,6 +13,7 @@ from typing import TypeVar
 from strandline.alone import choice
 from strandline.alone.orders import maintenance
 from strandline.alone.orders.erase import erased, left
+from strandline.alone.orders.reconcile import reconciled
 from strandline.alone.orders.replay import replayed, undone
 from strandline.alone.orders.requeue import requeued
 from strandline.alone.stores import control
@@ -42,6 +43,7 @@ _DONE_BY: Mapping[Work, Callable[[Manifest, TableCut, Control], TableReceipt]] =
     Work.REPLAY: replayed,
     Work.UNDO: undone,
     Work.ERASE: erased,
+    Work.RECONCILE: reconciled,
 }
 
 

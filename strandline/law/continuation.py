@@ -5,18 +5,18 @@ takes from it the records of the groups that it touches, and derives these anew.
 something that may change any group, a truncate say, or another type of a column, it takes all.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, replace
 from typing import Protocol
 
-from strandline.changes.change import Op, Quarantined
+from strandline.changes.change import IMAGES, Op, Quarantined
 from strandline.changes.position import FIRST_EPOCH, major_of
 from strandline.changes.record import Coordinates, Record
 from strandline.errors import Terminal
 from strandline.formats.notification import Snapshot
 from strandline.formats.schema_history import SchemaHistory
-from strandline.law import group
+from strandline.law import corrections, group
 from strandline.law.facts import NONE, Facts
 from strandline.law.group import repetition
 from strandline.law.records import written_alike
@@ -123,13 +123,13 @@ def run(made: Made, known: OnRecord, arrived: Sequence[Record], now: Announced) 
         table = made(now.history)
         table.records.facts = known.facts
         touched = _touched(made, known, known.facts, arrived, now)
-        _take_up(table, (record for record, _ in touched if record.at not in own), now)
+        take_up(table, (record for record, _ in touched if record.at not in own), now)
         was, found = _onto(table, arrived, now)
         if not _may_touch_any(was, table, own):
             return found
     table = made(known.announced.history)
     every = [(record, entry) for record, entry in known.every() if record.at not in own]
-    _take_up(table, (record for record, _ in every), known.announced)
+    take_up(table, (record for record, _ in every), known.announced)
     _, found = _onto(table, arrived, now)
     entries = _entries(table)
     renamed = [
@@ -146,10 +146,14 @@ def _touched(
     """What is on record of the groups that what arrived is of, and of those they hang on."""
     table = made(now.history)
     table.records.facts = facts
-    _take_up(table, arrived, now)
+    take_up(table, arrived, now)
+    return _hanging_on(known, _entries(table).values())
+
+
+def _hanging_on(known: OnRecord, entries: Iterable[Entry]) -> Iterable[Entered]:
+    """What is on record of the groups that these name."""
     found: dict[Coordinates, Entered] = {}
     keys, links = set[str](), set[str]()
-    entries: Iterable[Entry] = _entries(table).values()
     while True:
         more_keys = {key for of in entries for key in (of.key, of.other) if key} - keys
         more_links = {of.link for of in entries if of.link} - links
@@ -161,18 +165,56 @@ def _touched(
         found |= {record.at: (record, entry) for record, entry in more}
 
 
-def _take_up(table: Table, records: Iterable[Record], announced: Announced) -> None:
-    table.run(table.plain.landed.add(records), announced.history, announced.snapshots)
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The last position that a key has shown, and the physical table of its row."""
+
+    seq: str
+    scope: str | None
+
+
+def shown(
+    made: Made, known: OnRecord, keys: AbstractSet[str], now: Announced
+) -> Mapping[str, Shown]:
+    """What is known of these keys; nothing of those that no record names."""
+    table = made(now.history)
+    if known.facts is not None and known.announced == now:
+        table.records.facts = known.facts
+        records = _hanging_on(known, [Entry(key) for key in sorted(keys)])
+    else:
+        records = known.every()
+    take_up(table, (record for record, _ in records), now)
+    table.waiting |= table.records.add(table.plain.hand_over(keys & table.plain.members.keys()))
+    history_of(table)
+    return {key: _shown(key, table.groups[key]) for key in sorted(keys & table.groups.keys())}
+
+
+def _shown(key: str, of: group.Derived) -> Shown:
+    own = [change for change in of.found.changes if change.key == key]
+    ends = (life.end for life in of.linked.lives.get(key, ()))
+    seqs = [change.seq for change in own] + [end.seq for end in ends if end is not None]
+    images = [c for c in own if c.op in IMAGES and c.scope is not None]
+    last = max(images, key=lambda change: change.seq, default=None)
+    return Shown(max(seqs, default=""), None if last is None else last.scope)
+
+
+def take_up(table: Table, records: Iterable[Record], announced: Announced) -> None:
+    """Hands the table records, of which some may be corrections."""
+    landed, corrected = list[Record](), list[Record]()
+    for record in records:
+        (corrected if corrections.is_correction(record.at) else landed).append(record)
+    table.run(table.plain.landed.add(landed), announced.history, announced.snapshots)
+    table.correct(map(corrections.read, corrected))
 
 
 def _onto(
     table: Table, arrived: Sequence[Record], now: Announced
 ) -> tuple[group.Table | None, Run]:
     """Folds what arrived onto the table's records; what was known of the table before that, too."""
-    before, keys_before = _history(table)
+    before, keys_before = history_of(table)
     was = table.context
-    _take_up(table, arrived, now)
-    after, keys = _history(table)
+    take_up(table, arrived, now)
+    after, keys = history_of(table)
     entries, refused = _entries(table), table.records.refused
     return was, Run(
         found=after,
@@ -185,8 +227,8 @@ def _onto(
     )
 
 
-def _history(table: Table) -> tuple[TableHistory, frozenset[str]]:
-    """What the table has come to, and the keys that it knows."""
+def history_of(table: Table) -> tuple[TableHistory, frozenset[str]]:
+    """What the table has come to, and the keys that it knows; `Terminal` where it stops."""
     found = table.history()
     if found.error is not None:
         raise Terminal(found.error)
@@ -200,7 +242,7 @@ def _may_touch_any(
     now = table.context
     if was is None or now is None or _shared_view(was) != _shared_view(now):
         return True
-    if len(now.facts.latest) > 1:
+    if len({columns for _, columns in now.facts.latest}) > 1:
         return True  # the rows of a form of key that the table has no more may stand anywhere
     if now.connector is None or not now.connector.shares:
         return False

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-VERSIONS = "versions forgotten"  # as receipts count them
+VERSIONS, UPDATES = "versions forgotten", "changes forgotten"  # as receipts count them
 
 
 @dataclass(frozen=True, slots=True)

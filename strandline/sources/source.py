@@ -253,11 +253,6 @@ class _Document:
         )
         for section in (top, kafka, schedule, landing, spark):
             section.finish()
-        if alone and source.retention.changes is not None:
-            raise SpecError(
-                f"{self.path}: [retention]: 'changes' is what Spark keeps: leave it out, or leave "
-                'out engine = "alone"'
-            )
         return source
 
     def _is_alone(self, top: Section) -> bool:

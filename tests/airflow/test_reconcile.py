@@ -55,6 +55,12 @@ def test_what_only_spark_can_look_for_is_left_to_it(order, written):
     assert order(snapshot=written).options["snapshot"] == written
 
 
+@pytest.mark.parametrize("written", ["/rows/*.csv", "rows.csv"])
+def test_what_only_spark_can_look_for_is_refused_without_it(order, source, written):
+    with pytest.raises(SpecError, match="is not the whole path or URI of one file or folder"):
+        order(replace(source, alone=True), snapshot=written)
+
+
 def test_files_beside_a_lake_that_is_elsewhere_are_left_to_spark(order, source, monkeypatch):
     rows = Publications(SourceLake(source.lake, source.name)).last()
     monkeypatch.setattr(Publications, "last", lambda _: rows)

@@ -287,6 +287,62 @@ def test_versions_that_ended_before_are_forgotten_and_do_not_come_back(capture):
     assert run(capture, 9, s.records[-1:]).counts.history_rows == 5
 
 
+def on_record(capture):
+    sql = 'SELECT DISTINCT "offset" FROM stored ORDER BY "offset"'
+    return [row["offset"] for row in rows(opened(capture.lake.records(TOPIC)), sql)]
+
+
+def test_updates_that_no_version_needs_any_more_are_forgotten(capture):
+    s, moment = aged(capture)
+    upkeep = Upkeep(168, history=moment, changes=moment)
+    receipt = only(work_off(ordered(capture, 7, Work.MAINTAIN, upkeep)))
+    assert receipt.did["changes forgotten"] == 2
+    assert on_record(capture) == [0, 3, 4, 5]
+    again = only(work_off(ordered(capture, 8, Work.MAINTAIN, upkeep)))
+    assert again.did["changes forgotten"] == 0
+    assert names(capture) == ["name 3", "name 4", "name 5"]
+    capture.rules = lambda _: TableRules(ignore=("bio",))
+    s.change("u", 1, 20, name="name 6")
+    after = run(capture, 9, s.records[-1:])
+    assert names(capture) == ["name 3", "name 4", "name 5", "name 6"]
+    assert after.counts.history_rows == 4
+
+
+def test_updates_stay_without_which_a_version_would_begin_elsewhere(capture):
+    s = Stream()
+    for n, name in enumerate(["same", "other", "same", "last"]):
+        s.change("u" if n else "c", 1, 10 + n, name=name)
+    run(capture, 1, s.records)
+    sql = "SELECT _valid_to FROM stored WHERE name = 'same' ORDER BY _seq_from DESC"
+    moment = rows(opened(capture.lake.history(TOPIC)), sql)[0]["_valid_to"].isoformat()
+    upkeep = Upkeep(168, history=moment, changes=moment)
+    receipt = only(work_off(ordered(capture, 2, Work.MAINTAIN, upkeep)))
+    assert receipt.did == {**receipt.did, "versions forgotten": 2, "changes forgotten": 0}
+    assert on_record(capture) == [0, 1, 2, 3]
+
+
+def test_updates_stay_of_keys_that_moved_of_partial_images_and_of_rows_that_ended(capture):
+    s = Stream()
+    s.change("c", 1, 10, name="a")
+    s.change("u", 1, 11, name="b")
+    s.change("d", 1, 12, newkey=2)
+    s.change("c", 2, 12, name="c", oldkey=1)
+    s.change("u", 2, 13, name="d")
+    s.change("u", 2, 14, name="e")
+    s.change("c", 3, 15, name="f")
+    s.change("u", 3, 16, name="g")
+    s.change("d", 3, 17)
+    s.change("c", 4, 18, name="h", bio="__debezium_unavailable_value")
+    s.change("u", 4, 19, name="i", bio="__debezium_unavailable_value")
+    s.change("u", 4, 20, name="j", bio="__debezium_unavailable_value")
+    run(capture, 1, s.records)
+    moment = "2100-01-01T00:00:00+00:00"
+    upkeep = Upkeep(168, history=moment, changes=moment)
+    receipt = only(work_off(ordered(capture, 2, Work.MAINTAIN, upkeep)))
+    assert receipt.did["changes forgotten"] == 0
+    assert on_record(capture) == list(range(12))
+
+
 def test_many_small_files_become_few_and_the_old_ones_go(capture):
     aged(capture)
     path = Path(capture.lake.records(TOPIC))

@@ -1,10 +1,9 @@
-"""What is ordered at the end of a story, in turn: each kind of order that its way knows."""
+"""What is ordered at the end of a story, in turn: each kind of order."""
 
 import json
 
 from chaos.records import ROWS, TABLES
 from chaos.story import Befall, Story, undisturbed
-from strandline.runs.way import Way
 
 _TABLE = TABLES[ROWS]
 # What the source is said to have: a row that differs, one that is new, and none of the others.
@@ -28,6 +27,4 @@ def told(story: Story, befall: Befall = undisturbed) -> None:
         ("maintain", {}),
     ]  # fmt: skip
     for number, (what, given) in enumerate(orders, 20):
-        if story.way is Way.ALONE and what in {"reconcile", "erase"}:
-            continue  # which only Spark does
         story.order(what, number, given, befall)

@@ -180,8 +180,8 @@ class Story:
 
     def _compaction(self, manifest: str, fate: Fate) -> tuple[bool, str]:
         """A driver on the JVM that stays, unless the JVM is to be killed."""
-        if self.way is Way.ALONE:
-            return self._fork(tasks.alone, (manifest,), fate)
+        if self.way is Way.ALONE:  # which has no JVM to lose
+            return self._fork(tasks.alone, (manifest,), replace(fate, victims=("task",)))
         if "parent" not in fate.victims:
             return self._fork(tasks.compaction, (manifest,), fate)
         process = self._submitted(manifest, fate)

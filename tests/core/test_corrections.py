@@ -8,7 +8,7 @@ from workloads import Choices, captured
 from strandline.changes.change import Op
 from strandline.changes.version import ClosedBy
 from strandline.law import Stream, interpret
-from strandline.law.corrections import correction
+from strandline.law.corrections import correction, is_correction, read, written
 
 AS_OF = datetime(2027, 1, 1, tzinfo=UTC)
 
@@ -59,6 +59,25 @@ def test_a_row_says_what_the_snapshot_says_and_keeps_what_it_does_not_say(stream
     assert after[-1].entity_id == version.entity_id
     assert after[-1].row == {**was.row, name: "as it is at the source"}
     assert after[-1].position == "reconciliation of run 7"
+
+
+@pytest.mark.parametrize("lacks", [False, True])
+def test_a_correction_that_was_put_on_record_is_read_as_it_was(stream, lacks):
+    _, found, current = stream
+    for key, version in current.items():
+        row = None if lacks else dict(list(version.row.items())[:-1])
+        change = correction(
+            key,
+            row,
+            found.columns,
+            behind=version.seq_from,
+            scope="0000//shop",
+            run=7,
+            moment=AS_OF,
+        )
+        record = written(change, found.columns)
+        assert is_correction(record.at)
+        assert read(record) == change
 
 
 def test_a_correction_outlives_another_reading_of_all_records(stream):

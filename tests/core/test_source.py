@@ -89,10 +89,6 @@ def epochs(*told):
             'engine = "alone"\n' + GOOD + '[spark]\nway = "spread"\n',
             ["[spark]: 'way' is spread, which takes Spark"],
         ),
-        (
-            'engine = "alone"\n' + GOOD + '[retention]\nhistory = "9d"\nchanges = "9d"\n',
-            ["[retention]: 'changes' is what Spark keeps"],
-        ),
         (GOOD + '[retention]\nlanding = "12h"\n', ["[retention]", "'landing' must be 1d or"]),
         (GOOD + '[retention]\nhistroy = "9d"\n', ["[retention]", "'histroy'", "changes, history"]),
         (GOOD + '[retention]\nchanges = "9d"\n', ["[retention]: 'changes' needs a 'history'"]),

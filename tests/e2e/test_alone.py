@@ -47,15 +47,30 @@ def test_what_is_ordered_is_done(shop, what):
     assert shop.history() == ["1: ada|update", "1: bob"]
 
 
-def test_an_order_that_takes_spark_is_refused_before_a_run_is_made(shop, tmp_path):
-    last = shop.publications.last_number()
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text('{"id": 1, "name": "bob"}\n')
-    given = {"table": "public.item", "snapshot": str(rows), "as_of": "2026-11-21T00:00:00+00:00"}
-    with pytest.raises(SpecError, match="'reconcile' is done by Spark, and shop goes without it"):
-        shop.order(reconcile.FORM, dry_run=False, **given)
-    stream = shop.stream
-    stream.change("u", 1, 30, name="eve")
+def test_a_reconciliation_lists_what_differs_and_corrects_it(shop, tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"id": 1, "name": "eve"}\n')
+    given = {"table": "public.item", "snapshot": str(path), "as_of": "2026-11-21T00:00:00+00:00"}
+    states = shop.trigger("reconcile", dry_run=False, correct=True, **given)
+    assert set(states.values()) == {"success"}
+    assert shop.history() == ["1: ada|update", "1: bob|snapshot_correction", "1: eve"]
+    found = [(row["kind"], row["columns"]) for row in shop.rows(shop.lake.differences)]
+    assert found == [("different", ["name"])]
+    shop.stream.change("u", 1, 30, name="joe")
     shop.land()
     assert set(shop.trigger("compact").values()) == {"success"}
-    assert shop.publications.last_number() == last + 1
+    assert shop.history()[-2:] == ["1: eve|update", "1: joe"]
+
+
+@pytest.mark.parametrize("snapshot", ["/rows/*.csv", "rows.csv"])
+def test_a_snapshot_that_only_spark_can_look_for_is_refused_before_a_run_is_made(shop, snapshot):
+    last = shop.publications.last_number()
+    given = {"table": "public.item", "as_of": "2026-11-21T00:00:00+00:00"}
+    with pytest.raises(SpecError, match="is not the whole path or URI of one file or folder"):
+        shop.order(reconcile.FORM, dry_run=False, snapshot=snapshot, **given)
+    assert shop.publications.last_number() == last
+
+
+def test_retention_forgets_what_no_version_needs(shop):
+    shop.says('[retention]\nhistory = "1d"\nchanges = "1d"\n')
+    assert set(shop.trigger("maintain", dry_run=False).values()) == {"success"}

@@ -131,8 +131,8 @@ def test_an_erasure_takes_corrections_and_the_copy_of_the_database_along(correct
     assert DeltaTable(corrected.lake.snapshot("public.item")).version() >= 0
     corrected.order(erase.FORM, table="public.item", keys=['{"id": 2}'], dry_run=False)
     assert not [line for line in corrected.history() if line.startswith("2:")]
-    changes = corrected.rows(corrected.lake.changes("public.item"))
-    assert '{"id":2}' not in {row["_key"] for row in changes}
+    known = corrected.rows(corrected.lake.records("public.item"))
+    assert '{"id":2}' not in {row["entry_key"] for row in known}
     assert not DeltaTable.is_deltatable(corrected.lake.snapshot("public.item"))
 
 

@@ -1,16 +1,23 @@
 """Tables that go alone in one run and spread in the next, in any order, have one history."""
 
+from dataclasses import asdict, replace
+from datetime import UTC
+
 import pytest
+from events import Stream
 from strandline_spark.engine import CaptureLake
 from workloads import SOURCES
 from workloads.runs import arrivals
 
 from strandline.alone.engine import histories
+from strandline.alone.stores.tables import opened, rows
 from strandline.cells import rendering
 from strandline.connectors import CONNECTORS
 from strandline.engine import recorded_at
 from strandline.law import in_runs
 from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Work
+from strandline.runs.upkeep import Upkeep
 from strandline.runs.way import Way
 
 ALTERNATING = (Way.ALONE, Way.SPREAD)
@@ -52,3 +59,39 @@ def test_a_workload_whose_runs_go_both_ways_in_turns_has_the_law_s_history(
     law = in_runs(batches, connector, moment)
     meant = [rendering.line(t.topic, v.cells()) for t in law.tables for v in t.versions]
     assert [rendering.line(*row) for row in histories(lake, receipts)] == meant
+
+
+@pytest.mark.parametrize("ways", [ALTERNATING, ALTERNATING[::-1]])
+def test_versions_that_are_forgotten_do_not_come_back_when_the_table_changes_its_way(
+    spark, tmp_path, ways
+):
+    s = Stream()
+    lake = SourceLake(tmp_path.as_posix(), "shop")
+    moment = recorded_at([s.copy().change("c", 1, 1)])
+    capture = CaptureLake(lake, "postgresql", moment, way=ways[0], session=spark)
+
+    def run(number, records):
+        capture.land(records)
+        (table,) = capture.compact(capture.manifest(number, records)).tables
+        assert (table.error, table.way) == (None, capture.way)
+        return table
+
+    def names():
+        sql = "SELECT name, _valid_to FROM stored ORDER BY _seq_from"
+        found = rows(opened(lake.history(s.topic)), sql)
+        return {row["name"]: row["_valid_to"] for row in found}
+
+    for n in range(4):
+        s.change("u" if n else "c", 1, 10 + n, name=f"name {n}")
+    run(1, s.records)
+    until = names()["name 2"].astimezone(UTC).isoformat()
+    manifest = capture.manifest(2, s.records)
+    order = asdict(Upkeep(168, optimize=False, vacuum=False, history=until))
+    capture.compact(replace(manifest, work=Work.MAINTAIN, order=order))
+    assert list(names()) == ["name 2", "name 3"]
+    for number, way in ((3, ways[1]), (4, ways[0])):
+        capture.way = way
+        s.change("u", 1, 10 + number + 1, name=f"name {number + 1}")
+        table = run(number, s.records[-1:])
+        assert list(names()) == [f"name {n}" for n in range(2, number + 2)]
+        assert table.counts.history_rows == number

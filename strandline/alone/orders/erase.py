@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
-from strandline.alone.stores import fencing, files, landing, noted
+from strandline.alone.stores import fencing, files, landing, noted, records
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.scrubbing import leftovers, scrubbed
 from strandline.alone.stores.tables import has_vectors, literal, opened, rows, storage_options
@@ -65,6 +65,7 @@ class _Erased:
     def receipt(self) -> TableReceipt:
         """What was erased."""
         self._refuse_vectors()
+        records.forget_failed(self._records, opened(self._history), self._manifest.number)
         digests = self._on_record()
         keys = {key for key in self._known() if digest(key) in digests}
         did = {"keys": len(digests), "landing": self._from_landing(keys)}

@@ -6,26 +6,29 @@ Every step is a pure function of the manifest and may be repeated.
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
 
 from deltalake import DeltaTable
 
-from strandline.alone.stores import fencing, history, landing, noted
+from strandline.alone.stores import fencing, history, landing, noted, records
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.tables import committed_at, has_vectors, opened
+from strandline.alone.table import TableRun
 from strandline.errors import BeyondAloneError
+from strandline.law.forgetting import Horizon
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import Counts, TableReceipt
-from strandline.runs.upkeep import VERSIONS, Upkeep
+from strandline.runs.upkeep import UPDATES, VERSIONS, Upkeep
 
 _HOUR = 3600
 
 
-def maintained(manifest: Manifest, cut: TableCut, _known: Control) -> TableReceipt:
+def maintained(manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
     """Tends a table's history and records; retention first, so that the rest sees its files.
 
-    Raises `BeyondAloneError` where changes are to be forgotten one by one, or the history has
-    deletion vectors, which delta-rs does not merge away.
+    Raises `BeyondAloneError` where the history has deletion vectors, which delta-rs does not merge
+    away.
     """
     upkeep = Upkeep(**manifest.order)
     lake = SourceLake(manifest.lake, manifest.source)
@@ -33,13 +36,14 @@ def maintained(manifest: Manifest, cut: TableCut, _known: Control) -> TableRecei
     stored = opened(path)
     if stored is None:
         return TableReceipt(cut.table, cut.topic, Counts())
-    if upkeep.changes:
-        raise BeyondAloneError(f"{cut.topic}: '[retention] changes' is Spark's to keep")
     if has_vectors(stored):
         raise BeyondAloneError(f"{cut.topic}: its files have deletion vectors")
+    records.forget_failed(lake.records(cut.table), stored, manifest.number)
     did: dict[str, int] = {}
     if upkeep.history:
         did[VERSIONS] = _forgotten(stored, upkeep.history, manifest.number)
+    if upkeep.changes:
+        did[UPDATES] = _updates_forgotten(TableRun(manifest, cut, known), upkeep.changes)
     published = upkeep.published.get(cut.table)
     did = added(did, tidied(opened(path), upkeep, published))
     did = added(did, tidied(opened(lake.records(cut.table)), upkeep))
@@ -90,6 +94,17 @@ def _forgotten(stored: DeltaTable, before: str, run: int) -> int:
     receipt = replace(known.receipt, counts=counts, did={VERSIONS: gone})
     history.forget(stored, before, run, replace(known, receipt=receipt, forgotten=before).text())
     return gone
+
+
+def _updates_forgotten(table: TableRun, before: str) -> int:
+    """Deletes updates on record that no version needs any more, be it made again."""
+    stored = opened(table.lake.history(table.cut.table))
+    last = None if stored is None else noted.last(stored)
+    moment = datetime.fromisoformat(before)
+    known = [] if last is None or last.forgotten is None else [last.forgotten]
+    wanted = max([moment, *map(datetime.fromisoformat, known)])
+    gone = table.needless(Horizon(before=moment, wanted=wanted))
+    return records.remove(table.lake.records(table.cut.table), gone)
 
 
 def tidied(

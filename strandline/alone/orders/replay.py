@@ -5,7 +5,7 @@ last: a run that died before that is repeated, and does the rest.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from deltalake import DeltaTable
@@ -21,6 +21,7 @@ from strandline.changes.record import Record
 from strandline.errors import BeyondAloneError, Terminal
 from strandline.law import continuation
 from strandline.law.continuation import NotEntered, Run
+from strandline.law.corrections import is_correction
 from strandline.runs import conservation
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.rebuild import Rebuild
@@ -51,6 +52,7 @@ class _Replacing(TableRun, ABC):
         if fencing.applied(stored) >= run:
             done = noted.of_run(stored, run).receipt
         else:
+            records.forget_failed(self.lake.records(self.cut.table), stored, run)
             done = self.replaced(stored)
         if done.changed:
             quarantine.strike(self.lake.quarantine, self.cut.table, None, run)
@@ -67,7 +69,7 @@ class _Replay(_Replacing):
     def replaced(self, stored: DeltaTable) -> TableReceipt:
         """See `_Replacing`."""
         order, table = Rebuild(**self.manifest.order), self.cut.table
-        arrived = self._arrived()
+        arrived = [*self._arrived(), *self._corrections(fencing.applied(stored))]
         self._refuse_loss(arrived, fencing.applied(stored))
         now = self.control.after(self.manifest.number)
         found = continuation.run(self._table, NotEntered(now), arrived, now)
@@ -93,14 +95,21 @@ class _Replay(_Replacing):
 
     def _refuse_loss(self, arrived: Sequence[Record], applied: int) -> None:
         """`Terminal` where records that the table was made of are no longer landed."""
-        known = OnRecord(self.lake.records(self.cut.table), applied, None, self.control.after(0))
-        missing = {record.at for record, _ in known.every()} - {record.at for record in arrived}
+        missing = {of.at for of in self._on_record(applied)} - {record.at for record in arrived}
         if missing:
             raise Terminal(
                 f"{self.cut.topic}: landing no longer has {len(missing)} records of the table "
                 "(retention, or an erasure): a replay would lose them. Leave the table as it is, "
                 "or let its connector take a new snapshot"
             )
+
+    def _corrections(self, applied: int) -> Iterator[Record]:
+        """What reconciliations have set right, for which nothing has landed: it is taken along."""
+        return (of for of in self._on_record(applied) if is_correction(of.at))
+
+    def _on_record(self, applied: int) -> Iterator[Record]:
+        known = OnRecord(self.lake.records(self.cut.table), applied, None, self.control.after(0))
+        return (record for record, _ in known.every())
 
     def _swap(
         self, stored: DeltaTable, arrived: Sequence[Record], found: Run, receipt: TableReceipt

@@ -17,7 +17,7 @@ from deltalake import DeltaTable, Schema
 from strandline.alone.stores import fencing
 from strandline.alone.stores.fencing import Kept
 from strandline.alone.stores.tables import MOST_NAMES, literal, selected, whole
-from strandline.cells import naming
+from strandline.cells import naming, widening
 from strandline.cells.types import ColumnType
 from strandline.changes.columns import IS_CURRENT, IS_HEAD, KEY, SCOPE, SEQ_FROM, SEQ_SEEN, VALID_TO
 from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS, Version
@@ -101,6 +101,19 @@ def _type(spark: str) -> pa.DataType:
     if decimal is not None:
         return pa.decimal128(int(decimal[1]), int(decimal[2]))
     return _TYPES[spark]
+
+
+def columns(table: DeltaTable) -> dict[str, ColumnType]:
+    """The business columns of a history, with what they hold."""
+    own = {name for name, _ in (*COLUMNS, *INTERNAL_COLUMNS)}
+    fields = pa.schema(table.schema().to_arrow())
+    return {of.name: widening.stored(_spark(of.type)) for of in fields if of.name not in own}
+
+
+def _spark(of: pa.DataType) -> str:
+    if pa.types.is_decimal(of):
+        return f"decimal({of.precision},{of.scale})"
+    return next(name for name, each in _TYPES.items() if each == of)
 
 
 def commit(uri: str, stored: DeltaTable | None, of: Replacement, run: int, text: str) -> int:

@@ -47,9 +47,9 @@ class Noted:
         told = json.loads(text)
         counts = Counts(**told["receipt"].pop("counts"))
         receipt = TableReceipt(counts=counts, **told["receipt"])
-        if "facts" not in told:
-            return Noted(receipt, None, "", Way.SPREAD)
         forgotten = told.get("forgotten")
+        if "facts" not in told:
+            return Noted(receipt, None, "", Way.SPREAD, forgotten)
         return Noted(receipt, _facts(told["facts"]), told["rules"], forgotten=forgotten)
 
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from deltalake import DeltaTable
 
 from strandline.alone.stores import fencing
 from strandline.alone.stores.fencing import Kept
-from strandline.alone.stores.landing import RECORD, cells, record
+from strandline.alone.stores.landing import RECORD, cells, lie_at, record
 from strandline.alone.stores.tables import MOST_NAMES, opened, rows
-from strandline.changes.record import Record
+from strandline.changes.record import Coordinates, Record
 from strandline.law.continuation import Announced, Entered, Entry
 from strandline.law.facts import Facts
 
@@ -83,6 +84,28 @@ def landed_since(uri: str, moment: int, *, most: int) -> Iterator[Record]:
     return map(record, found)
 
 
+def of_run(uri: str, run: int) -> list[Record]:
+    """What a run has put on record, in the order of its places."""
+    table = opened(uri)
+    found = [] if table is None else rows(table, "SELECT * FROM stored WHERE run = :run", run=run)
+    return sorted(
+        map(record, found), key=lambda each: (each.at.partition, each.at.offset, each.at.topic_id)
+    )
+
+
+def forget_failed(uri: str, history: DeltaTable | None, run: int) -> None:
+    """Deletes what runs between the history's last one and this one have entered: they failed.
+
+    What of it still counts is entered by another run. A process of a failed run that lives on and
+    enters only now is not looked for. Where there is no history, runs have made none and entered
+    what they read.
+    """
+    table, applied = opened(uri), fencing.applied(history)
+    if history is not None and table is not None and applied < fencing.applied(table) < run:
+        with fencing.overtaken(uri):
+            table.delete(f"run > {applied:d} AND run < {run:d}")
+
+
 def put(uri: str, entered: Iterable[Entered], run: int, *, anew: bool = False) -> None:
     """Puts what a run has read on record, once, however often it is called.
 
@@ -94,6 +117,19 @@ def put(uri: str, entered: Iterable[Entered], run: int, *, anew: bool = False) -
         found = sorted((_row(of, entry, run) for of, entry in entered), key=_by_key)
         made = pa.Table.from_pylist(found, schema=_SCHEMA)
         stored.write(table, made, run, whole=anew)
+
+
+def remove(uri: str, places: Iterable[Coordinates]) -> int:
+    """Deletes the records that lie there; how many rows they were. Doing it again finds none."""
+    table, wanted = opened(uri), sorted(places, key=lambda at: at.order)
+    if table is None:
+        return 0
+    count = 0
+    for first in range(0, len(wanted), MOST_NAMES):
+        with fencing.overtaken(uri):
+            done = table.delete(lie_at(wanted[first : first + MOST_NAMES]))
+        count += int(done["num_deleted_rows"])
+    return count
 
 
 def supersede(uri: str, run: int) -> None:
