@@ -7,6 +7,7 @@ repetition finds the history still made alone, or done.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession, Window
@@ -42,8 +43,10 @@ def taken(spark: SparkSession, manifest: Manifest, cut: TableCut) -> None:
     made = Stores.of(spark, aside, cut.table)
     made = replace(made, history=_as_recorded(made.history, delta.read(spark, history)))
     apply.prepare(made.history, history)
-    note = noted.last(spark, aside, cut).text()
-    swap.stores(made, lake, cut.table, Mark(applied, note, _APPLICATION))
+    note = noted.last(spark, aside, cut)
+    told = replace(note.receipt, did=_did(spark, history))
+    note = replace(note, receipt=told)
+    swap.stores(made, lake, cut.table, Mark(applied, note.text(), _APPLICATION))
     files.remove(spark, _folder(aside, cut.table))
 
 
@@ -87,6 +90,12 @@ def _is_alone(spark: SparkSession, lake: SourceLake, table: str) -> bool:
     paths = lake.records(table), lake.changes(table)
     records, changes = (delta.applied(spark, path) for path in paths)
     return records > changes
+
+
+def _did(spark: SparkSession, history: str) -> Mapping[str, int]:
+    """What the last run has told of its work: where it has swapped, an undo looks for that here."""
+    left = next(delta.texts(spark, history), None)
+    return {} if left is None else json.loads(left[1])["receipt"]["did"]
 
 
 def _as_recorded(made: DataFrame, standing: DataFrame) -> DataFrame:
