@@ -7,6 +7,7 @@ repetition finds the history still made alone, or done.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession, Window
@@ -47,7 +48,8 @@ def taken(spark: SparkSession, manifest: Manifest, cut: TableCut) -> None:
     apply.prepare(made.history, history)
     note = noted.last(spark, aside, cut)
     counts = replace(note.receipt.counts, history_rows=kept.count())
-    note = replace(note, receipt=replace(note.receipt, counts=counts), forgotten=forgotten)
+    told = replace(note.receipt, counts=counts, did=_did(spark, history))
+    note = replace(note, receipt=told, forgotten=forgotten)
     swap.stores(made, lake, cut.table, Mark(applied, note.text(), _APPLICATION))
     files.remove(spark, _folder(aside, cut.table))
 
@@ -116,6 +118,12 @@ def _remembered(made: DataFrame, forgotten: str | None) -> DataFrame:
         return made
     since = F.col(VALID_TO) >= F.lit(forgotten).cast("timestamp")
     return made.where(F.col(IS_HEAD) | F.col(VALID_TO).isNull() | since)
+
+
+def _did(spark: SparkSession, history: str) -> Mapping[str, int]:
+    """What the last run has told of its work: where it has swapped, an undo looks for that here."""
+    left = next(delta.texts(spark, history), None)
+    return {} if left is None else json.loads(left[1])["receipt"]["did"]
 
 
 def _as_recorded(made: DataFrame, standing: DataFrame) -> DataFrame:

@@ -32,9 +32,12 @@ class Choice:
     manifest: Manifest
 
     def against(self, cut: TableCut) -> str | None:
-        """Why a table does not go alone; None where it does, unless `check` finds otherwise."""
+        """Why a table does not go alone; None where it does, unless `check` finds otherwise.
+
+        What an undo goes back to was made one way, whichever is asked for now.
+        """
         way, work = forced(self.manifest.way), self.manifest.work
-        if way is Way.SPREAD:
+        if way is Way.SPREAD and work is not Work.UNDO:
             return "this way is asked for"
         if way is Way.ALONE or work is not Work.COMPACT:
             return None

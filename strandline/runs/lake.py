@@ -3,8 +3,19 @@
 `root` is any URI that Spark and delta-rs know (a folder, `s3a://…`); nothing here touches it.
 """
 
+import re
 from dataclasses import dataclass
 from urllib.parse import quote
+
+# What delta-rs 1.6 takes for something else, or not at all, in a folder or a URI: it reads `%41` as
+# `A` on some of its ways and as three letters on others. All else it knows, a lone `%` too.
+_STRANGE = re.compile(r"%[0-9A-Fa-f]{2}|[][^|\\\x00-\x1f\x7f]")
+
+
+def strange(root: str) -> str | None:
+    """The first part of a lake's root that delta-rs does not take as it stands; None: none."""
+    found = _STRANGE.search(root)
+    return None if found is None else found[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,4 +138,5 @@ class SourceLake:
 
 
 def _folder(table: str) -> str:
-    return quote(table, safe=".$-_")
+    """The table's name, its odd letters as `=20`: see `strange` for why not as `%20`."""
+    return quote(table, safe=".$-_").replace("%", "=")

@@ -19,6 +19,7 @@ from strandline.changes.position import LAST_EPOCH
 from strandline.changes.rules import PLACEHOLDER, Epoch, TableRules, column_type, since
 from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError
+from strandline.runs import lake as lakes
 from strandline.runs.way import Way, way
 from strandline.sources import duration
 from strandline.sources.retention import Retention
@@ -211,12 +212,7 @@ class _Document:
                 f"{self.path}: top level: unknown connector '{connector}'; "
                 f"allowed are {', '.join(sorted(CONNECTORS))}"
             )
-        lake = top.take("lake", str, environ.get(LAKE_VARIABLE))
-        if not lake:
-            raise SpecError(
-                f"{self.path}: no lake: set 'lake' to a folder or URI there, "
-                f"or the variable {LAKE_VARIABLE} for all sources"
-            )
+        lake = self._lake(top, environ)
         alone = self._is_alone(top)
         titles = ("kafka", "schedule", "landing", "spark")
         kafka, schedule, landing, spark = map(top.section, titles)
@@ -232,7 +228,7 @@ class _Document:
         source = Source(
             name=self.path.stem,
             connector=connector,
-            lake=lake.rstrip("/"),
+            lake=lake,
             topic_prefix=prefix,
             kafka_connection=kafka.take("connection", str, "kafka_default"),
             control_topics=kafka.strings("control_topics"),
@@ -254,6 +250,24 @@ class _Document:
         for section in (top, kafka, schedule, landing, spark):
             section.finish()
         return source
+
+    def _lake(self, top: Section, environ: Mapping[str, str]) -> str:
+        own: str | None = top.take("lake", str)
+        lake = own or environ.get(LAKE_VARIABLE)
+        if not lake:
+            raise SpecError(
+                f"{self.path}: no lake: set 'lake' to a folder or URI there, "
+                f"or the variable {LAKE_VARIABLE} for all sources"
+            )
+        strange = lakes.strange(lake)
+        if strange is not None:
+            where = "top level: 'lake'" if own else f"the variable {LAKE_VARIABLE}"
+            raise SpecError(
+                f"{self.path}: {where}: delta-rs does not find {strange!r} in {lake!r} again: name "
+                "a folder or URI without percent escapes such as %20 and without [ ] ^ | \\ and "
+                "control characters (spaces and a lone % are fine)"
+            )
+        return lake.rstrip("/")
 
     def _is_alone(self, top: Section) -> bool:
         engine = top.take("engine", str, "spark")

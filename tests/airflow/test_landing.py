@@ -260,6 +260,17 @@ def test_a_lake_that_cannot_be_written_is_named_with_a_remedy(lake, tmp_path):
         LandingZone(lake).ensure()
 
 
+def test_a_lake_may_lie_in_a_folder_of_an_odd_name(shop, tmp_path, record):
+    root = tmp_path / "5% off: it's #1?"
+    shop.lake = SourceLake(str(root), "shop")
+    shop.zone = LandingZone(shop.lake)
+    shop.zone.ensure()
+    shop.broker.replay([record(value=b"1")])
+    shop.land(shop.segment(0, 1))
+    assert (shop.offsets(), shop.next_offset()) == ([0], 1)
+    assert (root / "shop" / "landing").is_dir()
+
+
 @contextmanager
 def full_disk():
     """No file of this process may grow beyond some kilobytes, as if the disk had no more."""

@@ -1,9 +1,13 @@
 """Deaths of a run alone, and rivals: whatever happens on the way, the lake ends up the same."""
 
+import json
 import os
+import re
+import resource
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -57,13 +61,15 @@ def found(lake):
     ]
 
 
+PATH = os.pathsep.join(map(str, (TESTS / "alone", TESTS, ROOT)))
+
+
 def process(manifest, tmp_path, *words, **named):
     file = tmp_path / f"manifest-{manifest.number}.json"
     file.write_text(manifest.to_json())
-    path = os.pathsep.join([str(TESTS / "alone"), str(ROOT)])
     return subprocess.Popen(
         [sys.executable, "-m", "death", str(file), *map(str, words)],
-        env={**os.environ, "PYTHONPATH": path, **named},
+        env={**os.environ, "PYTHONPATH": PATH, **named},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -134,3 +140,69 @@ def test_a_run_that_wakes_when_the_next_one_is_over_changes_nothing(
     assert zombie.returncode == 0
     (table,) = Receipt.from_json(answer).tables
     assert table.error is None
+
+
+# ---------------------------------------------------------------------------- a full disk
+
+NO_ROOM = r"there is no room at \S*/({0})/?: {1}; make room"
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Words that run a command with a file system of 2 MB in the folder; no root is needed."""
+    mount = 'mount -t tmpfs -o size=2m none "$0" && exec "$@"'
+    words = ["unshare", "--map-root-user", "--mount", "sh", "-c", mount, str(tmp_path)]
+    tried = subprocess.run([*words, "true"], capture_output=True, text=True, check=False)
+    if tried.returncode:
+        pytest.skip(f"this system gives nobody a file system of his own: {tried.stderr.strip()}")
+    return words
+
+
+def test_on_a_full_disk_nothing_is_half_done_and_the_repetition_does_it(
+    lake, tmp_path, tmp_path_factory, small_disk
+):
+    made, *_ = lake
+    ran = subprocess.run(
+        [*small_disk, sys.executable, "-m", "full_disk", str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": PATH},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    *full, enough = map(json.loads, ran.stdout.splitlines())
+    meant = undisturbed(made, tmp_path_factory, 2)
+    where = set()
+    for told in full:
+        said = re.search(NO_ROOM.format(r"\w+", "No space left on device"), told["error"])
+        where.add(said[1])
+        assert (told["transient"], told["unchanged"], told["again"]) == (True, True, None)
+        assert told["left"] == meant
+    assert where == {"quarantine", "records", "history"}
+    assert (enough["error"], enough["left"]) == (None, meant)
+
+
+@contextmanager
+def no_large_file():
+    """No file of this process may grow beyond some bytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (256, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_where_files_may_not_grow_a_table_is_held_and_the_next_run_applies_it(
+    lake, tmp_path_factory
+):
+    made, first, second = lake
+    work_off(first)
+    before = found(made)
+    with no_large_file():
+        (table,) = work_off(second).tables
+    assert re.search(NO_ROOM.format("quarantine", "File too large"), table.error)
+    assert table.transient
+    assert found(made) == before
+    (table,) = work_off(second).tables
+    assert table.error is None
+    assert found(made) == undisturbed(made, tmp_path_factory, 2)

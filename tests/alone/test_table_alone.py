@@ -10,11 +10,14 @@ from deltalake import write_deltalake
 from events import COLUMNS, EPOCH_MS, Stream
 
 from strandline.alone import choice
+from strandline.alone.capture import CaptureLake
 from strandline.alone.stores import fencing
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.tables import opened, rows
 from strandline.changes.rules import TableRules
 from strandline.law import in_runs, total
+from strandline.runs import lake as lakes
+from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import TableCut
 from strandline.runs.way import Way
 
@@ -69,6 +72,34 @@ def test_a_new_column_is_null_in_the_versions_before_it(capture):
     run(capture, 2, s.records[1:])
     assert versions(capture, "name", "weight") == [("a", None), ("b", 7)]
     assert [at.hour for (at,) in versions(capture, "_recorded_at")] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["5% off", "100%", "a b", "a#b", "a?b=c&d", "it's", 'quo"te', "{a}*", "ä", "%zz", "a:b+c"],
+)
+def test_a_lake_may_lie_in_a_folder_whose_name_is_not_refused(capture, tmp_path, name):
+    assert lakes.strange(name) is None
+    other = CaptureLake(SourceLake(f"{tmp_path}/{name}", "shop"), "postgresql", capture.moment)
+    s = Stream()
+    s.change("c", 1, 1, name="a")
+    s.add(b'{"id":2}', b"no JSON")
+    run(other, 1, s.records)
+    s.change("u", 1, 2, name="b")
+    run(other, 2, s.records[2:])
+    assert versions(other, "name") == [("a",), ("b",)]
+    assert (tmp_path / name / "shop" / "landing").is_dir()
+
+
+@pytest.mark.parametrize("topic", ["a b", "a%20b", "a=20b", "a/b", "ä", "[a]", "a\\b"])
+def test_a_table_of_a_recording_may_have_any_name(capture, topic):
+    s = Stream(topic=topic)
+    s.change("c", 1, 1, name="a")
+    s.change("u", 1, 2, name="b")
+    for receipt in capture.runs([s.records[:1], s.records[1:]]):
+        assert [table.error for table in receipt.tables] == [None]
+    found = rows(opened(capture.lake.history(topic)), "SELECT name FROM stored ORDER BY _seq_from")
+    assert [row["name"] for row in found] == ["a", "b"]
 
 
 def test_a_type_that_widens_is_wider_in_all_versions(capture):

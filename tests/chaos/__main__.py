@@ -78,7 +78,7 @@ def tell(stage: Stage, wanted: int, chance: Random) -> int:
         orders.told(story)
         undisturbed = law.state(story.lake)
     ours = forget(spark, ours)
-    plan = Plan.of(story.attempts, wanted, chance)
+    plan = Plan.of(story.attempts, wanted, chance, stage.way)
     print(
         f"{stage.way}, undisturbed: {len(broken)} violations; {plan.left} kills to come", flush=True
     )

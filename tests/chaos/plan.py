@@ -7,6 +7,7 @@ from random import Random
 
 from chaos.doors import Fate
 from chaos.story import Ended
+from strandline.runs.way import Way
 
 # Kills of one task in one story, and how often the random instants are its: Spark costs ten others.
 _IN_A_ROW = {"around": 20, "plan": 20, "publish": 20, "compact": 6}
@@ -23,14 +24,14 @@ class Plan:
     _asked: Counter[str] = field(default_factory=Counter)
 
     @staticmethod
-    def of(undisturbed: Iterable[Ended], kills: int, chance: Random) -> "Plan":
+    def of(undisturbed: Iterable[Ended], kills: int, chance: Random, way: Way) -> "Plan":
         """Each step that an undisturbed story took, then random instants, `kills` in all.
 
         With fewer kills than steps some of the steps are left to chance; 0 is as many as steps.
         """
         attempts = list(undisturbed)
         named = [
-            (attempt.task, Fate(step, _victims(attempt.task, number)))
+            (attempt.task, Fate(step, _victims(attempt.task, number, way)))
             for attempt in attempts
             for number, step in enumerate(attempt.steps)
         ]
@@ -41,7 +42,7 @@ class Plan:
             (attempt,) = chance.choices(attempts, [_OFTEN[_sort(one.task)] for one in attempts])
             # Rather early than late: a retry has less to do, and what ends well is not killed.
             after = attempt.seconds * chance.random() ** 2
-            fates.append((attempt.task, Fate("", _victims(attempt.task, number), after)))
+            fates.append((attempt.task, Fate("", _victims(attempt.task, number, way), after)))
         queues: defaultdict[str, deque[Fate]] = defaultdict(deque)
         for task, fate in fates:
             queues[task].append(fate)
@@ -79,10 +80,13 @@ def _sort(task: str) -> str:
     return task.partition(" ")[0]
 
 
-def _victims(task: str, number: int) -> tuple[str, ...]:
-    """Whom it hits: of a compaction the driver program, the JVM that started it, or both."""
+def _victims(task: str, number: int, way: Way) -> tuple[str, ...]:
+    """Whom it hits: of a compaction the driver program, the JVM that started it, or both.
+
+    Alone no JVM has started it: its parent is what all tasks are forked from.
+    """
     turn = number % (2 * _JVM)
-    if _sort(task) != "compact" or turn % _JVM:
+    if way is Way.ALONE or _sort(task) != "compact" or turn % _JVM:
         return ("task",)
     return ("parent", "task") if turn else ("parent",)
 

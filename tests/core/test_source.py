@@ -123,6 +123,22 @@ def test_a_source_without_a_lake_says_both_ways_to_name_one(tmp_path):
         source(tmp_path, lake=None)
 
 
+@pytest.mark.parametrize("strange", ["%20", "%c3", "[", "]", "^", "|", "\\", "\t", "\x7f"])
+def test_a_lake_whose_name_delta_rs_reads_as_another_is_refused(tmp_path, strange):
+    with pytest.raises(SpecError, match=r"shop\.toml: the variable STRANDLINE_LAKE: ") as refused:
+        source(tmp_path, lake=f"/a{strange}b")
+    assert repr(strange) in str(refused.value)
+    with pytest.raises(SpecError, match=r"shop\.toml: top level: 'lake': .*percent escapes"):
+        source(tmp_path, "lake = 's3://bucket/a%20b'\n" + GOOD)
+
+
+@pytest.mark.parametrize(
+    "lake", ["/a b", "/100%", "/5% off", "/a#b?c", "/it's", "/ä{1}*", "/a=b+c:d"]
+)
+def test_any_other_name_of_a_lake_is_taken_as_it_is(tmp_path, lake):
+    assert source(tmp_path, lake=lake).lake == lake
+
+
 def test_what_is_borne_of_a_table_is_its_own_or_the_sources(tmp_path):
     found = source(tmp_path, 'freshness = "1h"\nquarantine = 5\n' + GOOD + 'freshness = "10m"\n')
     assert found.tolerance("shop.public.orders") == Tolerance(timedelta(minutes=10), 5)

@@ -1,4 +1,4 @@
-"""Names of columns, whatever the engine calls its own."""
+"""Names of columns, whatever the engine calls its own, and of the folder that a lake lies in."""
 
 import pytest
 from events import COLUMNS, Stream
@@ -9,6 +9,7 @@ from strandline_spark.engine import CaptureLake
 from strandline.engine import recorded_at
 from strandline.law import interpret
 from strandline.runs.lake import SourceLake
+from strandline.runs.way import Way
 
 TOPIC = "shop.public.good"
 ENGINE_S = [
@@ -38,6 +39,26 @@ def test_columns_keep_the_names_that_the_database_gave_them(spark, tmp_path):
         {n: v.row[n] for n in NAMES} for v in told.versions
     ]
     assert len(rows) == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["5% off", "it's #1?", pytest.param("{a}*=ä", marks=pytest.mark.heavy)]
+)
+def test_both_ways_find_a_lake_in_a_folder_of_an_odd_name(spark, tmp_path, name):
+    s = Stream(topic=TOPIC)
+    s.change("c", 1, 10, name="A")
+    s.add(b'{"id":2}', b"no JSON")
+    lake = SourceLake(f"{tmp_path}/{name}", "shop")
+    capture = CaptureLake(lake, "postgresql", recorded_at(s.records), session=spark)
+    arrived = list(s.records)
+    for number, way in enumerate((Way.SPREAD, Way.ALONE, Way.SPREAD), 1):
+        capture.land(arrived)
+        capture.way = way
+        (table,) = capture.compact(capture.manifest(number, arrived)).tables
+        assert (table.error, table.way) == (None, way)
+        arrived = [s.change("u", 1, 20 + number, name=f"B{number}")]
+    rows = delta.read(spark, lake.history(TOPIC)).orderBy("_seq_from").collect()
+    assert [row["name"] for row in rows] == ["A", "B1", "B2"]
 
 
 @pytest.mark.heavy

@@ -5,6 +5,7 @@ from datetime import UTC
 
 import pytest
 from events import Stream
+from strandline_spark import delta
 from strandline_spark.engine import CaptureLake
 from workloads import SOURCES
 from workloads.runs import arrivals
@@ -12,11 +13,13 @@ from workloads.runs import arrivals
 from strandline.alone.engine import histories
 from strandline.alone.stores.tables import opened, rows
 from strandline.cells import rendering
+from strandline.changes.rules import TableRules
 from strandline.connectors import CONNECTORS
 from strandline.engine import recorded_at
 from strandline.law import in_runs
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Work
+from strandline.runs.rebuild import STORES, Rebuild
 from strandline.runs.upkeep import Upkeep
 from strandline.runs.way import Way
 
@@ -95,3 +98,54 @@ def test_versions_that_are_forgotten_do_not_come_back_when_the_table_changes_its
         table = run(number, s.records[-1:])
         assert list(names()) == [f"name {n}" for n in range(2, number + 2)]
         assert table.counts.history_rows == number
+
+
+TOPIC = Stream().topic
+
+
+def replayed(capture, number, records, **order):
+    """The receipt of a replay of all records, or of its undoing."""
+    lake = capture.lake
+    paths = {name: getattr(lake, name) for name in STORES}
+    found = {name: opened(p if isinstance(p, str) else p(TOPIC)) for name, p in paths.items()}
+    before = {name: -1 if table is None else table.version() for name, table in found.items()}
+    work = Work.UNDO if "undo" in order else Work.REPLAY
+    told = asdict(Rebuild(before={TOPIC: before}, **order))
+    return applied(capture, replace(capture.manifest(number, records), work=work, order=told))
+
+
+def applied(capture, manifest):
+    (table,) = capture.compact(manifest).tables
+    assert table.error is None
+    return table
+
+
+def names(capture):
+    rows = delta.read(capture.session, capture.lake.history(TOPIC)).orderBy("_key", "_seq_from")
+    return [row["name"] for row in rows.collect()]
+
+
+@pytest.mark.parametrize("way", [Way.AUTO, Way.SPREAD])
+def test_a_swap_made_alone_can_be_taken_back_when_the_table_was_spread_since(spark, tmp_path, way):
+    s = Stream()
+    s.change("c", 1, 10, name="A", bio="x")
+    s.change("u", 1, 20, name="A", bio="y")
+    lake = SourceLake(tmp_path.as_posix(), "shop")
+    capture = CaptureLake(lake, "postgresql", recorded_at(s.records), session=spark)
+    capture.way, capture.rules = Way.ALONE, lambda _: TableRules(ignore=("bio",))
+    capture.land(s.records)
+    applied(capture, capture.manifest(1, s.records))
+    capture.rules = lambda _: TableRules()
+    replayed(capture, 2, s.records, swap=True)
+    assert names(capture) == ["A", "A"]
+    news = [s.change("c", 2, 30, name="B")]
+    capture.land(news)
+    capture.way = Way.SPREAD
+    applied(capture, capture.manifest(3, news))
+    assert names(capture) == ["A", "A", "B"]
+    capture.way = way
+    assert replayed(capture, 4, s.records, undo=2).changed
+    assert names(capture) == ["A"]
+    capture.rules = lambda _: TableRules(ignore=("bio",))
+    applied(capture, capture.manifest(5, news))
+    assert names(capture) == ["A", "B"]

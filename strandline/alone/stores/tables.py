@@ -41,6 +41,12 @@ _DENIED = (
     "Unknown scheme",
 )
 
+# What the system says where there is no room: on the disk, in a quota, in what a process may write.
+_FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large")
+
+# What delta-rs puts between the causes of an error, for a terminal: a coloured arrow.
+_ARROW = re.compile(r"\s*\x1b\[\d+m\S\x1b\[0m\s*")
+
 # What delta-rs says of a table with features that came after it.
 _UNKNOWN = "Unsupported table features"
 
@@ -160,12 +166,18 @@ def explained(uri: str) -> Iterator[None]:
     try:
         yield
     except (DeltaError, OSError) as error:
-        first_line = str(error).replace("\n", " ").strip()
+        first_line = _ARROW.sub(": ", str(error)).replace("\n", " ").strip()
         if _is_denied(error):
             raise Terminal(
                 f"the lake cannot be used at {uri}: {first_line}; make it a folder or store that "
                 "this process may write, or set another root (STRANDLINE_LAKE, or 'lake' in the "
                 "source's file)"
+            ) from error
+        full = _FULL.search(first_line)
+        if full is not None:
+            raise Transient(
+                f"there is no room at {uri}: {full[0]}; make room there: the next attempt does "
+                "the rest"
             ) from error
         if _UNKNOWN in first_line:
             raise BeyondAloneError(
