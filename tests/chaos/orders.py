@@ -28,6 +28,6 @@ def told(story: Story, befall: Befall = undisturbed) -> None:
         ("maintain", {}),
     ]  # fmt: skip
     for number, (what, given) in enumerate(orders, 20):
-        if story.way is Way.ALONE and what in {"reconcile", "erase"}:
+        if story.way is Way.ALONE and what == "reconcile":
             continue  # which only Spark does
         story.order(what, number, given, befall)
