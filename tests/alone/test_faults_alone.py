@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from deltalake import write_deltalake
 from events import Stream
 
 from strandline.alone.capture import CaptureLake
-from strandline.alone.stores.tables import opened, rows
+from strandline.alone.stores import history
+from strandline.alone.stores.tables import opened, rows, whole
 from strandline.alone.work import work_off
 from strandline.engine import recorded_at
 from strandline.law import interpret
@@ -140,6 +142,97 @@ def test_a_run_that_wakes_when_the_next_one_is_over_changes_nothing(
     assert zombie.returncode == 0
     (table,) = Receipt.from_json(answer).tables
     assert table.error is None
+
+
+# ---------------------------------------------------------------------------- somebody else's hands
+
+
+def set_a_property(table):
+    table.alter.set_table_properties({"somebody": "here"}, raise_if_not_exists=False)
+
+
+def write_files_anew(table):
+    write_deltalake(table, whole(table, "id < 3"), mode="overwrite", predicate="id < 3")
+
+
+@pytest.fixture
+def meddle(monkeypatch):
+    """Lets somebody commit to the history between the look of a run and its commit."""
+
+    def meddling(commit, *, always=False):
+        write = history.commit
+
+        def overtaken(uri, *others):
+            if not always:
+                monkeypatch.setattr(history, "commit", write)
+            commit(opened(uri))
+            return write(uri, *others)
+
+        monkeypatch.setattr(history, "commit", overtaken)
+
+    return meddling
+
+
+@pytest.mark.parametrize("commit", [set_a_property, write_files_anew])
+def test_a_history_whose_log_somebody_else_advances_is_looked_at_again(
+    lake, tmp_path_factory, meddle, commit
+):
+    made, first, second = lake
+    work_off(first)
+    meddle(commit)
+    (table,) = work_off(second).tables
+    assert table.error is None
+    assert found(made) == undisturbed(made, tmp_path_factory, 2)
+
+
+def test_a_history_that_somebody_else_advances_every_time_is_held_for_the_next_run(
+    lake, tmp_path_factory, meddle, monkeypatch
+):
+    made, first, second = lake
+    work_off(first)
+    before, *_ = found(made)
+    meddle(set_a_property, always=True)
+    (table,) = work_off(second).tables
+    monkeypatch.undo()
+    assert table.transient
+    assert made.lake.history(table.topic) in table.error
+    assert found(made)[0] == before
+    assert work_off(second).tables[0].error is None
+    assert found(made) == undisturbed(made, tmp_path_factory, 2)
+
+
+def gone(file):
+    kept = file.with_suffix(".kept")
+    file.rename(kept)
+    return lambda: kept.rename(file)
+
+
+def corrupt(file):
+    content = file.read_bytes()
+    file.write_bytes(bytes(len(content)))
+    return lambda: file.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [gone, corrupt])
+def test_a_landing_file_that_cannot_be_read_holds_its_table_alone_only_until_it_is_back(
+    tmp_path, damage
+):
+    good, bad = (Stream(topic=f"shop.public.{name}") for name in ("good", "bad"))
+    moment = recorded_at([good.change("c", 1, 1, name="G"), bad.change("c", 1, 1, name="B")])
+    made = CaptureLake(SourceLake(tmp_path.as_posix(), "shop"), "postgresql", moment)
+    for each in (good, bad):
+        made.land(each.records)
+    (file,) = (f for f in tmp_path.rglob("landing/**/*.parquet") if b"public.bad" in f.read_bytes())
+    manifest = made.manifest(1, [*good.records, *bad.records])
+    repair = damage(file)
+    told = {table.topic: table for table in work_off(manifest).tables}
+    assert told[good.topic].error is None
+    held = told[bad.topic]
+    assert held.transient
+    assert re.search(rf"landing/?: its file \S*{file.name} cannot be read .*restore it", held.error)
+    repair()
+    (caught_up,) = work_off(made.manifest(2, bad.records)).tables
+    assert (caught_up.error, caught_up.counts.history_rows) == (None, 1)
 
 
 # ---------------------------------------------------------------------------- a full disk

@@ -121,12 +121,15 @@ def of_alone(doors: Doors) -> None:
     from deltalake.table import DeltaTable, TableMerger, TableOptimizer  # noqa: PLC0415
     from strandline_airflow import runs  # noqa: PLC0415
 
-    from strandline.alone.stores import fencing  # noqa: PLC0415
+    from strandline.alone.orders import erase  # noqa: PLC0415
+    from strandline.alone.stores import fencing, files, scrubbing  # noqa: PLC0415
 
-    doors.put(fencing, "write_deltalake", lambda to, *_, **__: getattr(to, "table_uri", to))
+    for owner in (fencing, erase, scrubbing):
+        doors.put(owner, "write_deltalake", lambda to, *_, **__: getattr(to, "table_uri", to))
+    doors.put(files, "remove", lambda uri, *_: uri)
     doors.put(TableMerger, "execute", lambda merger: merger._table.table_uri())  # noqa: SLF001
     doors.put(TableOptimizer, "compact", lambda of, **_: of.table.table_uri)
-    for name in ("delete", "vacuum"):
+    for name in ("delete", "vacuum", "create_checkpoint"):
         doors.put(DeltaTable, name, lambda table, *_, **__: table.table_uri)
     doors.put(runs, "write_text", lambda uri, _: uri)
 

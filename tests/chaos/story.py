@@ -41,7 +41,11 @@ _CONF = {
 _PATIENCE_SECONDS = 900  # a machine may stand still; a task that hangs is a fault all the same
 
 # In the source file, above its sections.
-_ENGINE = {Way.SPREAD: 'spark = { way = "spread" }', Way.ALONE: 'engine = "alone"'}
+_ENGINE = {
+    Way.AUTO: "",
+    Way.SPREAD: 'spark = { way = "spread" }',
+    Way.ALONE: 'engine = "alone"',
+}
 
 Befall = Callable[[str], Fate | None]
 
@@ -66,8 +70,8 @@ class Ended:
 class Story:
     """One source, its broker and its lake in a folder; use it in a `with` block.
 
-    Compactions go the `way`: spread, on the JVM of `spark`, but for those that are to lose theirs,
-    or alone without any.
+    Compactions go the `way`: spread, or `AUTO` in tasks that take whole tables, on the JVM of
+    `spark`, but for those that are to lose theirs; or alone without any.
     """
 
     folder: Path

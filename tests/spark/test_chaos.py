@@ -51,15 +51,29 @@ def test_whatever_is_killed_and_started_again_leaves_what_nothing_would_have_lef
     assert violations(story, told) == []
 
 
-def test_two_drivers_with_one_manifest_have_one_effect_and_say_the_same(story):
+@pytest.mark.parametrize("way", [Way.SPREAD, Way.AUTO])
+def test_two_drivers_with_one_manifest_have_one_effect_and_say_the_same(spark, tmp_path, way):
     (first, *_) = waves()
-    manifest = story.around(0, first)
-    twins = [story.driver(manifest) for _ in range(2)]
-    for twin in twins:
-        twin.process.join()
-        assert twin.process.exitcode == 0, twin.output.read_text()
-    story.tell([], number=1, manifest=manifest)
-    assert violations(story, [first]) == []
+    with Story(tmp_path, TOPICS, spark, way) as story:
+        manifest = story.around(0, first)
+        twins = [story.driver(manifest) for _ in range(2)]
+        for twin in twins:
+            twin.process.join()
+            assert twin.process.exitcode == 0, twin.output.read_text()
+        story.tell([], number=1, manifest=manifest)
+        assert violations(story, [first]) == []
+
+
+def test_the_tables_that_a_killed_driver_has_handed_out_are_found_done_by_the_next(spark, tmp_path):
+    told = waves()[:2]
+    fates = {
+        "compact 0": ["before write_text runs/*/receipt.json 1"],
+        "compact 1": ["after write_text runs/*/receipt.json 1"],
+    }
+    with Story(tmp_path, TOPICS, spark, Way.AUTO) as story:
+        story.tell(told, lambda task: killed(fates[task].pop(0)) if fates.get(task) else None)
+        assert [attempt.ok for attempt in story.attempts if attempt.fate] == [False] * 2
+        assert violations(story, told) == []
 
 
 @pytest.mark.heavy

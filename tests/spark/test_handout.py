@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from deltalake.table import TableMerger
 from events import COLUMNS, Stream
 from pyspark import cloudpickle
 from strandline_spark import handout, work
@@ -14,6 +15,7 @@ from strandline_spark.engine import CaptureLake
 
 from strandline.alone import choice
 from strandline.alone import work as alone
+from strandline.alone.stores import fencing
 from strandline.alone.stores.tables import opened, rows
 from strandline.engine import recorded_at
 from strandline.errors import SpecError
@@ -45,6 +47,29 @@ def ending(once, table, manifest, cut, known):
         if once is not None:
             Path(once).touch()
         os.kill(os.getpid(), signal.SIGKILL)
+    return alone.done(manifest, cut, known)
+
+
+def dying(once, table, number, side, manifest, cut, known):
+    """The work on a table, which kills its process once, at that commit of it."""
+    if cut.table == table and not Path(once).exists():
+        met = 0
+
+        def killed(commit):
+            def committed(*args, **named):
+                nonlocal met
+                own, met = met, met + 1
+                if (own, side) == (number, "after"):
+                    commit(*args, **named)
+                if own == number:
+                    Path(once).touch()
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return commit(*args, **named)
+
+            return committed
+
+        fencing.write_deltalake = killed(fencing.write_deltalake)
+        TableMerger.execute = killed(TableMerger.execute)
     return alone.done(manifest, cut, known)
 
 
@@ -135,3 +160,39 @@ def test_a_table_that_ends_its_worker_holds_no_other(capture, tmp_path, monkeypa
     assert done[CUSTOMERS].error is None
     assert names(capture, ORDERS) == ["a"]
     assert names(capture, CUSTOMERS) == ["b", "c"]
+
+
+# One death here, the others in `make spark`.
+_HERE = (1, "after")
+_DEATHS = [
+    pytest.param(commit, side, marks=() if (commit, side) == _HERE else pytest.mark.heavy)
+    for commit in range(3)  # quarantine, records, history
+    for side in ("before", "after")
+]
+
+
+@pytest.mark.parametrize(("commit", "side"), _DEATHS)
+def test_a_worker_that_was_killed_at_any_commit_leaves_what_nothing_would_have_left(
+    capture, tmp_path, monkeypatch, commit, side
+):
+    once = tmp_path / "once"
+    s = stream(ORDERS, ("c", 1, "a"), ("c", 2, "b"))
+    run(capture, 1, s, stream(CUSTOMERS, ("c", 2, "c")))
+    orders, customers = Stream(topic=ORDERS), Stream(topic=CUSTOMERS)
+    orders.skip(2)
+    orders.change("u", 1, 10, name="d")
+    orders.add(b'{"id":9}', b"no JSON")
+    customers.skip(1)
+    customers.change("u", 2, 10, name="e")
+    monkeypatch.setattr(handout, "done", partial(dying, str(once), ORDERS, commit, side))
+    done = run(capture, 2, orders, customers)
+    assert once.exists()
+    assert {topic: (table.error, table.way) for topic, table in done.items()} == dict.fromkeys(
+        (ORDERS, CUSTOMERS), (None, Way.ALONE)
+    )
+    assert (done[ORDERS].counts.changes, done[ORDERS].counts.quarantined) == (1, 1)
+    assert (names(capture, ORDERS), names(capture, CUSTOMERS)) == (["a", "d", "b"], ["c", "e"])
+    known = rows(opened(capture.lake.records(ORDERS)), 'SELECT "offset" FROM stored ORDER BY 1')
+    assert [row["offset"] for row in known] == [0, 1, 2, 3]
+    refused = rows(opened(capture.lake.quarantine), 'SELECT "offset" FROM stored')
+    assert [row["offset"] for row in refused] == [3]

@@ -47,6 +47,12 @@ _FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large"
 # What delta-rs puts between the causes of an error, for a terminal: a coloured arrow.
 _ARROW = re.compile(r"\s*\x1b\[\d+m\S\x1b\[0m\s*")
 
+# The stack that may follow: it says nothing without the library's own symbols.
+_TRACE = re.compile(r"\n\s*0: .*", re.DOTALL)
+
+# What is said of a data file that the log names, and that is not there or none.
+_LOST = re.compile(r"Failed to fetch metadata for file (\S+): (?:[\w ]+ error: )*(.*)")
+
 # What delta-rs says of a table with features that came after it.
 _UNKNOWN = "Unsupported table features"
 
@@ -165,8 +171,12 @@ def explained(uri: str) -> Iterator[None]:
     """delta-rs's errors as ours, with the place and what to do."""
     try:
         yield
-    except (DeltaError, OSError) as error:
-        first_line = _ARROW.sub(": ", str(error)).replace("\n", " ").strip()
+    except Exception as error:
+        # Queries, which delta-rs leaves to another library, fail with an exception of no class.
+        if not isinstance(error, DeltaError | OSError) and type(error) is not Exception:
+            raise
+        said = _TRACE.sub("", _ARROW.sub(": ", str(error)))
+        first_line = said.replace("\n", " ").strip()
         if _is_denied(error):
             raise Terminal(
                 f"the lake cannot be used at {uri}: {first_line}; make it a folder or store that "
@@ -178,6 +188,12 @@ def explained(uri: str) -> Iterator[None]:
             raise Transient(
                 f"there is no room at {uri}: {full[0]}; make room there: the next attempt does "
                 "the rest"
+            ) from error
+        lost = _LOST.search(first_line)
+        if lost is not None:
+            raise Transient(
+                f"Delta table {uri}: its file {lost[1]} cannot be read ({lost[2]}): restore it, "
+                "and the next attempt goes on"
             ) from error
         if _UNKNOWN in first_line:
             raise BeyondAloneError(
