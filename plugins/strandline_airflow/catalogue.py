@@ -4,7 +4,6 @@ Costs what the last runs did, not what is stored: no history and no payload is r
 of a table holds never changes, so it is kept for the next look.
 """
 
-import json
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +23,7 @@ from strandline.errors import StrandlineError
 from strandline.formats import notification
 from strandline.formats.notification import Snapshot
 from strandline.law.decode.general import Decoded, Decoder
+from strandline.runs import commit
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Work
 from strandline.runs.segment import Gap, Landed, Watermarks
@@ -249,7 +249,7 @@ def _commit(uri: str, version: int) -> _Commit | None:
     text = tables.log_file(uri, version)
     if text is None:
         return None
-    actions = [json.loads(line) for line in text.splitlines() if line]
+    actions = list(commit.actions(text))
     transactions = [action["txn"] for action in actions if "txn" in action]
     (info,) = (action["commitInfo"] for action in actions if "commitInfo" in action)
     reached = {_place(each["appId"]): int(each["version"]) for each in transactions}

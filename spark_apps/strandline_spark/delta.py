@@ -4,7 +4,6 @@ Every commit of a run carries (application, run number); Delta refuses a second 
 or stale run changes nothing (docs/facts/delta.md, "Idempotence").
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import reduce
@@ -18,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from strandline.cells import naming
 from strandline.errors import Terminal
-from strandline.runs import note
+from strandline.runs import commit, note
 from strandline_spark import gateway, settings
 from strandline_spark.files import read_text
 
@@ -187,11 +186,9 @@ def remove(spark: SparkSession, path: str, places: DataFrame, reach: Column) -> 
 def committed_at(spark: SparkSession, path: str, number: int) -> float | None:
     """When a version was committed, in seconds since 1970; None where the log has it no more."""
     try:
-        commit = read_text(spark, f"{path}/_delta_log/{number:020d}.json")
+        return commit.committed_at(read_text(spark, f"{path}/_delta_log/{number:020d}.json"))
     except FileNotFoundError:
         return None
-    infos = (json.loads(line).get("commitInfo") for line in commit.splitlines())
-    return next((info["timestamp"] / 1000 for info in infos if info), None)
 
 
 def texts(spark: SparkSession, path: str) -> Iterator[tuple[int, str]]:
@@ -201,10 +198,10 @@ def texts(spark: SparkSession, path: str) -> Iterator[tuple[int, str]]:
     """
     for number in range(version(spark, path), -1, -1):
         try:
-            commit = read_text(spark, f"{path}/_delta_log/{number:020d}.json")
+            text = read_text(spark, f"{path}/_delta_log/{number:020d}.json")
         except FileNotFoundError:
             return
-        yield from note.of_commit(commit)
+        yield from note.of_commit(text)
 
 
 def metadata(spark: SparkSession, path: str, run: int) -> str:

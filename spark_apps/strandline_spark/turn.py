@@ -9,6 +9,7 @@ repetition finds the history still made alone, or done.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -32,7 +33,10 @@ def taken(spark: SparkSession, manifest: Manifest, cut: TableCut) -> None:
     """Makes the table's history one that Spark goes on with, if it is none."""
     lake = SourceLake(manifest.lake, manifest.source)
     history = lake.history(cut.table)
-    if not _is_alone(spark, lake, cut.table):
+    if not delta.exists(spark, history):
+        return
+    left = _left(spark, history)
+    if not _is_alone(spark, lake, cut.table, left):
         return
     applied = delta.applied(spark, history)
     before = replace(manifest, number=applied, control=())
@@ -42,13 +46,14 @@ def taken(spark: SparkSession, manifest: Manifest, cut: TableCut) -> None:
     delta.create(spark, aside.quarantine, delta.schema(QUARANTINE), [], {})
     _Beside(spark, before, cut, known, refused=False, small=False, beside=aside).compact()
     made = Stores.of(spark, aside, cut.table)
-    forgotten = _forgotten(spark, history)
+    forgotten = left.get("forgotten")
     kept = _remembered(made.history, forgotten)
     made = replace(made, history=_as_recorded(kept, delta.read(spark, history)))
     apply.prepare(made.history, history)
     note = noted.last(spark, aside, cut)
     counts = replace(note.receipt.counts, history_rows=kept.count())
-    told = replace(note.receipt, counts=counts, did=_did(spark, history))
+    did = left["receipt"]["did"] if left else {}  # where it has swapped, an undo looks for that
+    told = replace(note.receipt, counts=counts, did=did)
     note = replace(note, receipt=told, forgotten=forgotten)
     swap.stores(made, lake, cut.table, Mark(applied, note.text(), _APPLICATION))
     files.remove(spark, _folder(aside, cut.table))
@@ -89,27 +94,22 @@ class _Beside(TableRun):
         return replace(batch, changes=None)  # they are read along with the rest
 
 
-def _is_alone(spark: SparkSession, lake: SourceLake, table: str) -> bool:
-    """Whether the last run that left a note with the history went alone.
+def _left(spark: SparkSession, history: str) -> Mapping[str, Any]:
+    """The last note that a run has left with the history; empty where the log has lost it."""
+    found = next(delta.texts(spark, history), None)
+    return {} if found is None else json.loads(found[1])
 
-    Where the log has lost the note, the later of what either way keeps says so.
+
+def _is_alone(spark: SparkSession, lake: SourceLake, table: str, left: Mapping[str, Any]) -> bool:
+    """Whether the run that left the note went alone.
+
+    Where it is lost, the later of what either way keeps says so.
     """
-    history = lake.history(table)
-    if not delta.exists(spark, history):
-        return False
-    left = next(delta.texts(spark, history), None)
-    if left is not None:
-        return "facts" in json.loads(left[1])
+    if left:
+        return "facts" in left
     paths = lake.records(table), lake.changes(table)
     records, changes = (delta.applied(spark, path) for path in paths)
     return records > changes
-
-
-def _forgotten(spark: SparkSession, history: str) -> str | None:
-    """Up to when versions are forgotten by what the last run has noted; None: none are."""
-    left = next(delta.texts(spark, history), None)
-    found: str | None = None if left is None else json.loads(left[1]).get("forgotten")
-    return found
 
 
 def _remembered(made: DataFrame, forgotten: str | None) -> DataFrame:
@@ -118,12 +118,6 @@ def _remembered(made: DataFrame, forgotten: str | None) -> DataFrame:
         return made
     since = F.col(VALID_TO) >= F.lit(forgotten).cast("timestamp")
     return made.where(F.col(IS_HEAD) | F.col(VALID_TO).isNull() | since)
-
-
-def _did(spark: SparkSession, history: str) -> Mapping[str, int]:
-    """What the last run has told of its work: where it has swapped, an undo looks for that here."""
-    left = next(delta.texts(spark, history), None)
-    return {} if left is None else json.loads(left[1])["receipt"]["did"]
 
 
 def _as_recorded(made: DataFrame, standing: DataFrame) -> DataFrame:

@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterator
 
+from strandline.runs.commit import actions
+
 METADATA = "userMetadata"  # the field of `commitInfo` that Delta has for its users
 
 
@@ -13,7 +15,7 @@ def written(run: int, text: str) -> str:
 
 def of_commit(commit: str) -> Iterator[tuple[int, str]]:
     """The run and the text of the notes in a file of Delta's log; nobody else's metadata."""
-    for action in map(json.loads, commit.splitlines()):
+    for action in actions(commit):
         found = _read(action.get("commitInfo", {}).get(METADATA))
         if found is not None:
             yield found

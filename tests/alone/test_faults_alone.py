@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from damage import corrupt, gone
 from deltalake import write_deltalake
 from events import Stream
 
@@ -199,18 +200,6 @@ def test_a_history_that_somebody_else_advances_every_time_is_held_for_the_next_r
     assert found(made)[0] == before
     assert work_off(second).tables[0].error is None
     assert found(made) == undisturbed(made, tmp_path_factory, 2)
-
-
-def gone(file):
-    kept = file.with_suffix(".kept")
-    file.rename(kept)
-    return lambda: kept.rename(file)
-
-
-def corrupt(file):
-    content = file.read_bytes()
-    file.write_bytes(bytes(len(content)))
-    return lambda: file.write_bytes(content)
 
 
 @pytest.mark.parametrize("damage", [gone, corrupt])

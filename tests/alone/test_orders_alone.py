@@ -10,6 +10,7 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
+from alone_stage import only, run
 from events import COLUMNS, Stream
 
 from strandline.alone.capture import CaptureLake
@@ -28,17 +29,6 @@ from strandline.runs.upkeep import Upkeep
 
 TOPIC = Stream().topic
 TESTS = Path(__file__).parents[1]
-
-
-def run(capture, number, records):
-    capture.land(records)
-    return only(capture.compact(capture.manifest(number, records)))
-
-
-def only(receipt):
-    (table,) = receipt.tables
-    assert table.error is None
-    return table
 
 
 def ordered(capture, number, work, order, records=()):
@@ -421,3 +411,13 @@ def test_an_order_that_was_killed_at_any_commit_is_done_by_its_repetition(
     assert (receipt.counts, receipt.changed) == (meant.counts, meant.changed)
     if Path(other.lake.quarantine).is_dir():
         assert refused(capture) == refused(other)
+
+
+def test_what_unicode_breaks_lines_at_may_be_in_the_log_of_a_history_that_is_maintained(capture):
+    s = Stream()
+    for key in range(3):
+        s.change("c", key, 10 + key, name=f"{key}: two\u2028parts\x85of it")
+        run(capture, key + 1, s.records[-1:])
+    only(work_off(ordered(capture, 4, Work.MAINTAIN, Upkeep(0))))
+    s.change("u", 0, 20, name="new")
+    assert run(capture, 5, s.records[-1:]).counts.history_rows == 4

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from alone_stage import only, run
 from deltalake import write_deltalake
 from events import Stream
 from pyarrow import parquet
@@ -34,17 +35,6 @@ ROWS = [
     {"id": 4, "name": "new", "bio": None},
 ]
 DID = {"equal": 1, "different": 1, "not in the source": 1, "not in the history": 1}
-
-
-def run(capture, number, records):
-    capture.land(records)
-    return only(capture.compact(capture.manifest(number, records)))
-
-
-def only(receipt):
-    (table,) = receipt.tables
-    assert table.error is None
-    return table
 
 
 def failed(receipt):
@@ -107,6 +97,17 @@ def test_every_difference_is_listed_once_with_its_columns(capture):
         ('{"id":3}', "not in the source", None, False, 2),
         ('{"id":4}', "not in the history", None, False, 2),
     ]
+
+
+def test_only_a_newline_ends_a_row_of_json_whatever_else_unicode_breaks_lines_at(capture):
+    s = Stream()
+    s.change("c", 1, 10, name="two\u2028parts\x85of it")
+    run(capture, 1, s.records)
+    path = Path(capture.lake.root).parent / "rows.jsonl"
+    path.write_text(
+        '{"id": 1, "name": "two\u2028parts\x85of it"}\r\n', encoding="utf-8", newline=""
+    )
+    assert only(work_off(reconciled(capture, 2, path))).did == {"equal": 1}
 
 
 def written_as_csv(path):

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
+from damage import corrupt, gone
 from delta.exceptions import ConcurrentAppendException
 from events import Stream
 from strandline_airflow.publications import Publications
@@ -61,20 +62,6 @@ def landed_file(tmp_path, before):
 
 def data_files(tmp_path):
     return set((tmp_path / "shop" / "landing").rglob("*.parquet"))
-
-
-def gone(file):
-    kept = file.with_suffix(".kept")
-    file.rename(kept)
-    return lambda: kept.rename(file)
-
-
-def corrupt(file):
-    content = file.read_bytes()
-    checksum = file.with_name(f".{file.name}.crc")
-    checksum.unlink(missing_ok=True)  # which landing does not write
-    file.write_bytes(b"\0" * len(content))
-    return lambda: file.write_bytes(content)
 
 
 @pytest.mark.parametrize("damage", [pytest.param(gone, marks=pytest.mark.heavy), corrupt])

@@ -19,7 +19,7 @@ from deltalake import DeltaTable
 from strandline.alone.stores import fencing, history, noted, records, snapshot
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.fencing import Kept
-from strandline.alone.stores.tables import opened, whole
+from strandline.alone.stores.tables import opened, rows, whole
 from strandline.alone.table import TableRun
 from strandline.cells import casting
 from strandline.cells.types import ColumnType
@@ -50,6 +50,8 @@ _DIFFERENCES = pa.schema(
         ("run", pa.int32()),
     ]
 )
+
+_TIMES = f"SELECT {VALID_FROM}, {SEQ_FROM}, {VALID_TO}, {SEQ_TO} FROM stored"  # noqa: S608
 
 _Row = Mapping[str, Any]
 
@@ -256,7 +258,7 @@ def _same(one: object, other: object) -> bool:
 
 def _newest(stored: DeltaTable, moment: datetime) -> str | None:
     """Where the log stood at the moment; None where there is nothing that old."""
-    times = whole(stored).select([VALID_FROM, SEQ_FROM, VALID_TO, SEQ_TO]).to_pylist()
+    times = rows(stored, _TIMES)
     begun = [row[SEQ_FROM] for row in times if row[VALID_FROM] <= moment]
     ended = [row[SEQ_TO] for row in times if row[VALID_TO] is not None and row[VALID_TO] <= moment]
     return max([*begun, *ended], default=None)

@@ -113,7 +113,7 @@ def _json(order: Reconciliation, files: FileSystem, path: str) -> pa.Table:
     """A row for each line, all cells as the texts that they are written in."""
     del order
     with files.open_input_stream(path) as file:
-        lines = str(file.read(), "utf-8-sig").splitlines()
+        lines = str(file.read(), "utf-8-sig").split("\n")  # Unicode knows more line breaks
     found = [_row(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     names = dict.fromkeys(name for row in found for name in row)
     columns = {name: pa.array([row.get(name) for row in found], pa.string()) for name in names}

@@ -19,6 +19,7 @@ from deltalake.fs import DeltaStorageHandler
 from pyarrow.fs import PyFileSystem
 
 from strandline.errors import BeyondAloneError, Terminal, Transient
+from strandline.runs import commit
 
 STORAGE_VARIABLE = "STRANDLINE_STORAGE_OPTIONS"
 
@@ -131,8 +132,7 @@ def log_file(uri: str, version: int) -> str | None:
 def committed_at(uri: str, version: int) -> float | None:
     """When a version was committed, in seconds since 1970; None where the log has it no more."""
     text = log_file(uri, version)
-    infos = (json.loads(line).get("commitInfo") for line in (text or "").splitlines())
-    return next((info["timestamp"] / 1000 for info in infos if info), None)
+    return None if text is None else commit.committed_at(text)
 
 
 def read_text(uri: str) -> str:
