@@ -156,6 +156,17 @@ def set_properties(spark: SparkSession, path: str, properties: Mapping[str, str]
     spark.sql(f"ALTER TABLE delta.`{place}` SET TBLPROPERTIES ({named})")
 
 
+def properties(spark: SparkSession, path: str) -> Mapping[str, str]:
+    """What the table's log says of how it is kept."""
+    found = _log(spark, path).metadata().configuration()
+    names = found.keys().iterator()
+    told = {}
+    while names.hasNext():
+        name = names.next()
+        told[str(name)] = str(found.apply(name))
+    return told
+
+
 def append(rows: DataFrame, path: str, run: int, application: str = APPLICATION) -> None:
     """Appends the rows once; columns that the table lacks are added."""
     (

@@ -1,18 +1,20 @@
 """What a manifest asks for, done: each work has a module of its own."""
 
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
+from strandline.alone.stores.control import Control
 from strandline.alone.work import announced
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import PUBLICATION, Manifest, TableCut, Work
 from strandline.runs.receipt import Receipt
 from strandline_spark import delta, files
-from strandline_spark.compaction import compact
+from strandline_spark.compaction import by_law, compact
 from strandline_spark.erase import erase
 from strandline_spark.handout import handed_out
 from strandline_spark.maintenance import maintain
@@ -21,6 +23,8 @@ from strandline_spark.replay import replay, undo
 from strandline_spark.requeue import requeue
 
 log = logging.getLogger(__name__)
+
+_BY_LAW = "STRANDLINE_SPREAD"  # "law": tables are spread by the law, not by its twin
 
 _DONE_BY: Mapping[Work, Callable[[SparkSession, Manifest], Receipt]] = {
     Work.COMPACT: compact,
@@ -42,7 +46,7 @@ def done(spark: SparkSession, manifest: Manifest) -> Receipt:
     known = announced(manifest)
     tables = {receipt.table: receipt for receipt in handed_out(spark, manifest, known)}
     rest = tuple(cut for cut in manifest.tables if cut.table not in tables)
-    spread = _spread(spark, manifest, rest)
+    spread = _spread(spark, manifest, rest, known)
     tables |= {receipt.table: receipt for receipt in spread.tables}
     done = tuple(tables[cut.table] for cut in manifest.tables)
     control = known.records if manifest.work is Work.COMPACT else 0
@@ -50,12 +54,16 @@ def done(spark: SparkSession, manifest: Manifest) -> Receipt:
     return Receipt(manifest.source, manifest.number, done, control, seconds, spread.stores)
 
 
-def _spread(spark: SparkSession, manifest: Manifest, cuts: tuple[TableCut, ...]) -> Receipt:
+def _spread(
+    spark: SparkSession, manifest: Manifest, cuts: tuple[TableCut, ...], known: Control
+) -> Receipt:
     """What was done to these tables, each over many tasks, and to what is no table."""
     if manifest.work is Work.MAINTAIN:
         return maintain(spark, manifest, cuts)
     if not cuts:
         return Receipt(manifest.source, manifest.number, ())
+    if os.environ.get(_BY_LAW) == "law" and manifest.work is Work.COMPACT:
+        return by_law(spark, replace(manifest, tables=cuts), known)
     return _DONE_BY[manifest.work](spark, replace(manifest, tables=cuts))
 
 

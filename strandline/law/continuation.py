@@ -131,7 +131,7 @@ def run(made: Made, known: OnRecord, arrived: Sequence[Record], now: Announced) 
     every = [(record, entry) for record, entry in known.every() if record.at not in own]
     take_up(table, (record for record, _ in every), known.announced)
     _, found = _onto(table, arrived, now)
-    entries = _entries(table)
+    entries = entries_of(table)
     renamed = [
         (record, entry)
         for record, of in every
@@ -147,7 +147,7 @@ def _touched(
     table = made(now.history)
     table.records.facts = facts
     take_up(table, arrived, now)
-    return _hanging_on(known, _entries(table).values())
+    return _hanging_on(known, entries_of(table).values())
 
 
 def _hanging_on(known: OnRecord, entries: Iterable[Entry]) -> Iterable[Entered]:
@@ -215,13 +215,13 @@ def _onto(
     was = table.context
     take_up(table, arrived, now)
     after, keys = history_of(table)
-    entries, refused = _entries(table), table.records.refused
+    entries, refused = entries_of(table), table.records.refused
     return was, Run(
         found=after,
         keys=keys_before | keys,
-        counts=_less(after.counts, before.counts),
+        counts=less(after.counts, before.counts),
         orphaned_moves=after.orphaned_moves - before.orphaned_moves,
-        facts=_carried(table.context.facts if table.context else NONE),
+        facts=carried(table.context.facts if table.context else NONE),
         entered=[(record, entries.get(record.at, Entry())) for record in arrived],
         refused=[refused[record.at] for record in arrived if record.at in refused],
     )
@@ -240,18 +240,26 @@ def _may_touch_any(
 ) -> bool:
     """Whether a run has learned what may change groups of the table that it has not looked at."""
     now = table.context
-    if was is None or now is None or _shared_view(was) != _shared_view(now):
+    if was is None or now is None or may_touch_any(was, now, lowest(table, arrived)):
         return True
-    if len({columns for _, columns in now.facts.latest}) > 1:
-        return True  # the rows of a form of key that the table has no more may stand anywhere
     if now.connector is None or not now.connector.shares:
         return False
     changes = (row.change for row in table.records.rows.values())
     # Whether what came twice happened twice is told by what else is at its position.
-    return bool(repetition.suspects(changes)) or _lowest(table, arrived) <= was.facts.repeated
+    return bool(repetition.suspects(changes))
 
 
-def _lowest(table: Table, arrived: AbstractSet[Coordinates]) -> str:
+def may_touch_any(was: group.Table, now: group.Table, lowest: str) -> bool:
+    """The same by what is known of the table; `lowest` is the first position that arrived."""
+    if _shared_view(was) != _shared_view(now):
+        return True
+    if len({columns for _, columns in now.facts.latest}) > 1:
+        return True  # the rows of a form of key that the table has no more may stand anywhere
+    shares = now.connector is not None and now.connector.shares
+    return shares and lowest <= was.facts.repeated
+
+
+def lowest(table: Table, arrived: AbstractSet[Coordinates]) -> str:
     """The first position of the changes that arrived; behind all positions where there is none."""
     plain = table.plain
     places = [
@@ -272,17 +280,24 @@ def _shared_view(of: group.Table) -> tuple[object, ...]:
     return list(of.columns.items()), of.connector, of.fences, facts.open, facts.reads, kin
 
 
-def _carried(facts: Facts) -> Facts:
+def carried(facts: Facts) -> Facts:
     """What the next run has to know; the rest is found anew in the groups that it looks at."""
     return replace(facts, halves={}, control=frozenset(), shared=frozenset(), rewound=frozenset())
 
 
-def _less(one: Counts, other: Counts) -> Counts:
+def more(one: Counts, other: Counts) -> Counts:
+    """The sum, number by number."""
+    names = (of.name for of in fields(Counts))
+    return Counts(**{name: getattr(one, name) + getattr(other, name) for name in names})
+
+
+def less(one: Counts, other: Counts) -> Counts:
+    """The difference, number by number."""
     names = (of.name for of in fields(Counts))
     return Counts(**{name: getattr(one, name) - getattr(other, name) for name in names})
 
 
-def _entries(table: Table) -> dict[Coordinates, Entry]:
+def entries_of(table: Table) -> dict[Coordinates, Entry]:
     """Where the records of a table that are rows, or name a key, are found again."""
     plain, found = table.plain, dict[Coordinates, Entry]()
     landed, rows = plain.landed, plain.rows

@@ -27,7 +27,7 @@ from strandline.law.decode.general import Decoded, Decoder
 from strandline.law.doubts import rekeyed
 from strandline.law.facts import Facts
 from strandline.law.facts.survey import columns_of, survey
-from strandline.law.group import Derived, in_flight, moves, repetition, sweep
+from strandline.law.group import Derived, Doubts, in_flight, moves, repetition, sweep
 from strandline.law.group.distinct import Distinct, first_fences
 from strandline.law.group.edges import edges, joined
 from strandline.law.group.fold import Shape
@@ -66,7 +66,7 @@ class TableHistory:
 
     topic: str
     columns: dict[str, ColumnType]
-    versions: Sequence[Version]
+    versions: Versions | Sequence[Version]
     counts: Counts
     orphaned_moves: int = 0
     error: str | None = None
@@ -76,7 +76,11 @@ class TableHistory:
 
 @dataclass(slots=True)
 class Table:
-    """The records of a topic, and what its groups came to. `waiting` are keys to derive."""
+    """The records of a topic, and what its groups came to.
+
+    `waiting` are keys to derive, `doubts` those of the groups that were. `twice` are positions at
+    which something came twice in a part of the table that is not here.
+    """
 
     topic: str
     rules: TableRules
@@ -87,6 +91,8 @@ class Table:
     groups: dict[str, Derived] = field(default_factory=dict)
     snapshots: Sequence[Snapshot] = ()
     context: group.Table | None = None
+    doubts: Doubts = group.NO_DOUBTS
+    twice: frozenset[str] = frozenset()
 
     @staticmethod
     def of(topic: str, decoder: Decoder, recorded_at: datetime, *, typed: bool = True) -> "Table":
@@ -159,7 +165,8 @@ class Table:
         }
         found |= plain.of_transactions(facts.open) | plain.spanning(facts.reads)
         if facts.connector.shares:
-            found |= plain.at(repetition.suspects(r.change for r in self.records.rows.values()))
+            rows = (row.change for row in self.records.rows.values())
+            found |= plain.at(self.twice | repetition.suspects(rows))
         found &= plain.members.keys()
         if found:
             return found
@@ -171,13 +178,20 @@ class Table:
     # ------------------------------------------------------------------ what the table knows
 
     def _context(self) -> group.Table:
+        return self.view(self.surveyed())
+
+    def surveyed(self) -> Facts:
+        """What is known of the table, and what the places of the rows that are here tell."""
         facts = self.records.facts
-        columns = columns_of(facts, self._texts(facts))
         rows = list(self.records.rows.values())
         trusted = self._trusted(facts)
         first = [self.records.decoder.decode(r) for r in self.plain.first_reads(trusted)]
         rows += [read for read in first if isinstance(read, Decoded)]
-        facts = survey(facts, rows, trusted)
+        return survey(facts, rows, trusted)
+
+    def view(self, facts: Facts) -> group.Table:
+        """What every group has to know, by these facts; `Terminal` where types do not join."""
+        columns = columns_of(facts, self._texts(facts))
         truncates = first_fences(self._placed(facts))
         swept = list(sweep.sweeps(facts.first, self._trusted(facts)))
         habits = facts.connector
@@ -201,7 +215,8 @@ class Table:
         if not wanted or not facts.declared:
             return wanted
         shapes = (shape.key for shape in self.plain.typed.shapes)
-        return wanted.difference(*(names(key) for key in self.records.named()), *shapes)
+        told = (columns for _, columns in facts.latest)
+        return wanted.difference(*(names(key) for key in self.records.named()), *shapes, *told)
 
     # ------------------------------------------------------------------ what groups come to
 
@@ -247,11 +262,14 @@ class Table:
     # ------------------------------------------------------------------ what is told of it
 
     def _regress(self, derived: Iterable[Derived]) -> str | None:
-        found = group.first_doubts(each.doubts for each in derived)
-        regress = next((doubt[2] for doubt in found if doubt is not None), None)
-        if regress is not None and self.rules.hold_regress:
-            raise held(regress)
-        return regress
+        self.doubts = group.first_doubts(each.doubts for each in derived)
+        return doubted(self.doubts, self.rules)
+
+    def counted_of_facts(self, facts: Facts) -> Counts:
+        """What is counted of the table as a whole, not of its keys: truncates and control."""
+        truncates, control = len(first_fences(self._placed(facts))), len(facts.control)
+        duplicates = len(facts.fences) - truncates
+        return Counts(truncates + duplicates + control, truncates, duplicates, control)
 
     def _history(
         self, context: group.Table, derived: Sequence[Derived], regress: str | None
@@ -266,9 +284,10 @@ class Table:
         facts, refused = context.facts, self.records.refused
         truncates = first_fences(self._placed(facts))
         found = [each.found for each in derived]
-        applied = sum(len(each.changes) for each in found) + len(truncates) + self.plain.changes
-        duplicates = sum(each.duplicates for each in found) + len(facts.fences) - len(truncates)
-        control = len(facts.control) + sum(each.absorbed for each in found) + self.plain.absorbed
+        shared = self.counted_of_facts(facts)
+        applied = sum(len(each.changes) for each in found) + shared.changes + self.plain.changes
+        duplicates = sum(each.duplicates for each in found) + shared.duplicates
+        control = shared.control + sum(each.absorbed for each in found) + self.plain.absorbed
         return TableHistory(
             self.topic,
             dict(context.columns),
@@ -295,6 +314,14 @@ class Table:
                 context.shape,
             ),
         )
+
+
+def doubted(doubts: Doubts, rules: TableRules) -> str | None:
+    """Why the table may not be trusted; `Terminal` where its rules hold it then."""
+    regress = next((doubt[2] for doubt in doubts if doubt is not None), None)
+    if regress is not None and rules.hold_regress:
+        raise held(regress)
+    return regress
 
 
 def _without(changes: Iterable[Change], names: AbstractSet[str]) -> set[str]:

@@ -53,7 +53,7 @@ class Versions(Sequence[Version]):
         self._targets = targets(plain.standing) if plain.rows.moved else {}
         self._names = tuple(columns)
         self._topic = topic
-        self._recorded_at = recorded_at
+        self.recorded_at = recorded_at
 
     @overload
     def __getitem__(self, place: int) -> Version: ...
@@ -137,7 +137,7 @@ class Versions(Sequence[Version]):
             topic=self._topic,
             partition=rows.partition[n],
             offset=rows.offset[n],
-            recorded_at=self._recorded_at,
+            recorded_at=self.recorded_at,
         )
 
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import zip_longest
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,10 +20,22 @@ from strandline.alone.stores import fencing
 from strandline.alone.stores.fencing import Kept
 from strandline.alone.stores.tables import MOST_NAMES, literal, selected, whole
 from strandline.cells import naming, widening
+from strandline.cells.instants import micros
 from strandline.cells.types import ColumnType
-from strandline.changes.columns import IS_CURRENT, IS_HEAD, KEY, SCOPE, SEQ_FROM, SEQ_SEEN, VALID_TO
+from strandline.changes.columns import (
+    IS_CURRENT,
+    IS_HEAD,
+    KEY,
+    RECORDED_AT,
+    SCOPE,
+    SEQ_FROM,
+    SEQ_SEEN,
+    TOPIC,
+    VALID_TO,
+)
 from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS, Version
 from strandline.errors import BeyondAloneError
+from strandline.law.versions import Versions
 
 _TYPES: Mapping[str, pa.DataType] = {
     "boolean": pa.bool_(),
@@ -197,6 +211,24 @@ def arrow(versions: Sequence[Version], heads: AbstractSet[Place], made: pa.Schem
     return pa.table(
         [pa.array(own, field.type) for own, field in zip(columns, made, strict=True)], schema=made
     )
+
+
+def made(versions: Versions, columns: Mapping[str, ColumnType], topic: str) -> pa.Table:
+    """All versions of some keys as rows of a history with these business columns."""
+    fields, business = versions.columns()
+    keys = fields["key"]
+    told: dict[str, Any] = {f"_{name}": own for name, own in fields.items()} | {
+        TOPIC: [topic] * len(keys),
+        RECORDED_AT: [micros(versions.recorded_at)] * len(keys),
+        IS_CURRENT: [until is None for until in fields["seq_to"]],
+        IS_HEAD: [key != following for key, following in zip_longest(keys, keys[1:])],
+        SCOPE: [None] * len(keys),
+        SEQ_SEEN: [None] * len(keys),
+    }
+    named = [(name, of.spark, business[name]) for name, of in columns.items()]
+    named += [(name, of, told[name]) for name, of in (*COLUMNS, *INTERNAL_COLUMNS)]
+    arrays = [pa.array(own, _type(of)) for _, of, own in named]
+    return pa.table(arrays, [name for name, _, _ in named])
 
 
 def _cells(version: Version, heads: AbstractSet[Place]) -> dict[str, object]:

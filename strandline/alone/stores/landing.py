@@ -6,11 +6,13 @@ from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from strandline.alone.stores.tables import explained, literal, opened, rows
 from strandline.cells.instants import instant, micros
 from strandline.changes.record import Coordinates, Record
 from strandline.errors import Terminal
+from strandline.law.landed import Headers, Landed
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, OffsetRange
 
@@ -159,6 +161,31 @@ def cells(of: Record) -> dict[str, object]:
         "value": of.value,
         "headers": [{"key": name, "value": data} for name, data in of.headers],
     }
+
+
+def columns(rows: pa.Table, topic: str) -> Landed:
+    """Such rows of a topic, which are in order of topic id, partition and offset, each once."""
+    times = rows["timestamp"].cast(pa.int64()).to_pylist()
+    return Landed(
+        topic,
+        rows["partition"].to_pylist(),
+        rows["offset"].to_pylist(),
+        [0 if time is None else time // 1000 for time in times],
+        rows["key"].to_pylist(),
+        rows["value"].to_pylist(),
+        _headers(rows["headers"]),
+        rows["topic_id"].to_pylist(),
+    )
+
+
+def _headers(column: pa.ChunkedArray) -> list[Headers]:
+    lengths = pc.list_value_length(column)
+    if not pc.sum(lengths).as_py():
+        return [()] * len(column)
+    return [
+        tuple((each["key"], each["value"]) for each in headers or ())
+        for headers in column.to_pylist()
+    ]
 
 
 def record(row: Mapping[str, Any]) -> Record:

@@ -25,6 +25,8 @@ from strandline.law.facts import Facts
 
 Nth = Mapping[Coordinates, int]
 
+_SHARED = 2  # claims make a place a shared one
+
 
 def occurrences(changes: Collection[Change], facts: Facts, *, shifts: bool) -> Nth:
     """Which of several equal changes a delivery is of, where it is not of the first.
@@ -63,6 +65,26 @@ def survey(changes: Collection[Change]) -> tuple[frozenset[str], frozenset[Coord
         return frozenset(), frozenset()
     partitions = _by_partition(placed).values()
     return shared, frozenset(at for partition in partitions for at in _rewound(partition))
+
+
+def claims(changes: Iterable[Change], twice: Collection[str]) -> Mapping[str, frozenset[str]]:
+    """Of the changes at these positions: what has its place, told by texts, two of each at most.
+
+    A position with a place that has two of them is shared: so parts of a table tell it together.
+    """
+    found: dict[str, set[str]] = defaultdict(set)
+    for change in changes:
+        is_asked = change.ordinal is None and change.op is not Op.READ and _is_placed(change)
+        if is_asked and major_of(change.seq) in twice:
+            own = found[f"{major_of(change.seq)} {_link(change)}"]
+            if len(own) < _SHARED:
+                own.add(str(_claim(change)))
+    return {place: frozenset(own) for place, own in found.items()}
+
+
+def shared(claimed: Mapping[str, Collection[str]]) -> frozenset[str]:
+    """The positions that several changes have, by the claims of all parts of a table."""
+    return frozenset(place.partition(" ")[0] for place, own in claimed.items() if len(own) > 1)
 
 
 def suspects(changes: Iterable[Change]) -> frozenset[str]:

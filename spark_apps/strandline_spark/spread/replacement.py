@@ -1,0 +1,201 @@
+"""What a run changes in a history: versions that come, and the places of those that go.
+
+What stands is asked of the table itself. A version is known by its key and the position at which it
+begins; when it was recorded is no part of it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+
+from delta.tables import DeltaTable
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from strandline.changes.columns import (
+    IS_CURRENT,
+    IS_HEAD,
+    KEY,
+    RECORDED_AT,
+    SCOPE,
+    SEQ_FROM,
+    SEQ_SEEN,
+)
+from strandline_spark import delta
+from strandline_spark.changes import quoted
+from strandline_spark.checkpoint import kept
+from strandline_spark.spread.groups import Touched
+
+_PASSING = frozenset({RECORDED_AT, SCOPE, SEQ_SEEN})
+_PROPERTIES = {"delta.enableDeletionVectors": "true"}
+_GONE = "_gone"
+_STOOD = "_stood_"
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """`rows` are those that come (`_gone` False) and those that go, which are only their places.
+
+    `come` and `gone` are how many; `alone`: how many go in whose place none comes; `heads`: how
+    many of those that go were the last of their keys. `made` and `open` are the versions that the
+    run has made, `stood` and `stood_open` those of the same keys that it has found.
+    """
+
+    rows: DataFrame
+    come: int
+    gone: int
+    alone: int
+    heads: int
+    made: int
+    open: int
+    stood: int
+    stood_open: int
+
+
+def of_new(versions: DataFrame) -> Replacement:
+    """Of a table that has no history: everything comes."""
+    rows, found = _observed(
+        versions.withColumn(_GONE, F.lit(False)),
+        F.count("*").alias("made"),
+        F.count_if(IS_CURRENT).alias("open"),
+    )
+    made, is_open = found["made"], found["open"]
+    return Replacement(rows, made, 0, 0, 0, made, is_open, 0, 0)
+
+
+def compared(versions: DataFrame, history: DataFrame, keys: Touched | None) -> Replacement:
+    """How versions differ from what the history has of the same keys; None: of all."""
+    both = _beside(versions, history if keys is None else keys.of(history, KEY))
+    changed, found = _observed(both, *_sizes(), where=~F.col("_same"))
+    come = changed.where("_new").select(*_named(versions), F.lit(False).alias(_GONE))
+    places = [F.col(_STOOD + name).alias(name) for name in (KEY, SEQ_FROM)]
+    gone = changed.where("_old").select(*places, F.lit(True).alias(_GONE))
+    return Replacement(come.unionByName(gone, allowMissingColumns=True), **found)
+
+
+def of_all(versions: DataFrame, history: DataFrame) -> Replacement:
+    """All versions, in place of the history: those that stood keep when they were recorded."""
+    both, found = _observed(_beside(versions, history), *_sizes())
+    recorded = F.when(F.col("_same"), F.col(_STOOD + RECORDED_AT)).otherwise(F.col(RECORDED_AT))
+    come = both.where("_new").withColumn(RECORDED_AT, recorded)
+    return Replacement(come.select(*_named(versions), F.lit(False).alias(_GONE)), **found)
+
+
+def _sizes() -> list[Column]:
+    """The numbers of `Replacement`."""
+    return [
+        F.count_if("_new").alias("made"),
+        F.count_if(F.col("_new") & F.col(IS_CURRENT)).alias("open"),
+        F.count_if("_old").alias("stood"),
+        F.count_if(F.col("_old") & F.col(_STOOD + IS_CURRENT)).alias("stood_open"),
+        F.count_if(F.col("_new") & ~F.col("_same")).alias("come"),
+        F.count_if(F.col("_old") & ~F.col("_same")).alias("gone"),
+        F.count_if(F.col("_old") & ~F.col("_new")).alias("alone"),
+        F.count_if(F.col("_old") & ~F.col("_same") & F.col(_STOOD + IS_HEAD)).alias("heads"),
+    ]
+
+
+def _named(rows: DataFrame) -> list[Column]:
+    return [F.col(quoted(name)) for name in rows.columns]
+
+
+def _beside(versions: DataFrame, standing: DataFrame) -> DataFrame:
+    """Versions, each beside what stands in its place: which is `_new`, `_old`, or the `_same`."""
+    stood = standing.select(*(F.col(quoted(n)).alias(_STOOD + n) for n in standing.columns))
+    place = [F.col(name) == F.col(_STOOD + name) for name in (KEY, SEQ_FROM)]
+    both = versions.join(stood, reduce(Column.__and__, place), "full_outer")
+    new, old = F.col(KEY).isNotNull(), F.col(_STOOD + KEY).isNotNull()
+    same = new & old & _alike(versions.schema, standing.columns)
+    return both.select("*", new.alias("_new"), old.alias("_old"), same.alias("_same"))
+
+
+def _alike(schema: StructType, known: Iterable[str]) -> Column:
+    """Whether a version is the one that stands; a column that is not there yet is NULL."""
+    there = set(known)
+    columns = [(of.name, of.dataType) for of in schema if of.name not in _PASSING]
+    cells = (
+        F.col(quoted(name)).eqNullSafe(F.col(quoted(_STOOD + name)).try_cast(of))
+        if name in there
+        else F.col(quoted(name)).isNull()
+        for name, of in columns
+    )
+    return reduce(Column.__and__, cells)
+
+
+def _observed(
+    rows: DataFrame, *sizes: Column, where: Column | None = None
+) -> tuple[DataFrame, dict[str, int]]:
+    """The rows, or some of them, kept; and what the same pass counts of all."""
+    seen = Observation("rows")
+    observed = rows.observe(seen, *sizes)
+    found = kept(observed if where is None else observed.where(where))
+    return found, dict(seen.get)
+
+
+def fits(versions: DataFrame, history: DataFrame) -> bool:
+    """Whether the history has the versions' columns in their types, but for such as it lacks."""
+    stored = {field.name: field.dataType for field in history.schema}
+    made = {field.name: field.dataType for field in versions.schema}
+    return stored.keys() <= made.keys() and all(made[name] == of for name, of in stored.items())
+
+
+def commit(change: Replacement, path: str, *, anew: bool) -> None:
+    """One commit of the change, if only of the run's mark; `anew`: in place of the whole table.
+
+    Columns that the table lacks are added by a commit of their own before: see `widen`.
+    """
+    spark = change.rows.sparkSession
+    come = change.rows.where(f"NOT {_GONE}").drop(_GONE)
+    writer = come.write.format("delta").partitionBy(IS_HEAD)
+    features = {**_PROPERTIES, **delta.naming_features(come.columns)}
+    if anew or not delta.exists(spark, path):
+        mode = "overwrite" if anew else "append"
+        writer.mode(mode).option("overwriteSchema", str(anew).lower()).options(**features).save(
+            path
+        )
+    elif not change.gone:
+        come.write.format("delta").mode("append").save(path)
+    elif not change.alone:
+        _replace(come, path, only_heads=change.heads == change.gone)
+    else:
+        _merge(change.rows, come.columns, path)
+
+
+def _replace(come: DataFrame, path: str, *, only_heads: bool) -> None:
+    """Where every version that goes has one in its place: one pass over the keys of the table."""
+    same = f"_standing.{KEY} = _new.{KEY} AND _standing.{SEQ_FROM} = _new.{SEQ_FROM}"
+    reach = f"_standing.{IS_HEAD} = true AND " if only_heads else ""
+    writer = come.alias("_new").write.format("delta").mode("overwrite")
+    writer.options(replaceOn=reach + same, targetAlias="_standing").save(path)
+
+
+def _merge(rows: DataFrame, columns: Iterable[str], path: str) -> None:
+    places = F.col(f"t.{KEY}") == F.col(f"s.{KEY}")
+    places &= F.col(f"t.{SEQ_FROM}") == F.col(f"s.{SEQ_FROM}")
+    (
+        DeltaTable.forPath(rows.sparkSession, path)
+        .alias("t")
+        .merge(rows.alias("s"), places & F.col(f"s.{_GONE}"))
+        .whenMatchedDelete()
+        .whenNotMatchedInsert(
+            ~F.col(f"s.{_GONE}"), {quoted(name): f"s.{quoted(name)}" for name in columns}
+        )
+        .execute()
+    )
+
+
+def widen(versions: DataFrame, path: str) -> None:
+    """Lets the table take columns that it lacks, and rows as one of Spark's own does."""
+    spark = versions.sparkSession
+    delta.evolve(versions, path)
+    known = set(delta.read(spark, path).columns)
+    if not known.issuperset(versions.columns):
+        empty = versions.limit(0).write.format("delta").mode("append")
+        empty.option("mergeSchema", "true").save(path)
+    if not _has_vectors(spark, path):
+        delta.set_properties(spark, path, _PROPERTIES)
+
+
+def _has_vectors(spark: SparkSession, path: str) -> bool:
+    return delta.properties(spark, path).get("delta.enableDeletionVectors") == "true"

@@ -1,0 +1,84 @@
+"""Landed records as Spark's tasks have them: rows in Arrow become a pile that the law takes."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from strandline.alone.stores import landing
+from strandline.law.shard import Pile
+from strandline.runs.reconciliation import TOPIC
+
+RECORD = pa.schema(landing.RECORD)
+ENTRY = pa.schema([(f"entry_{name}", pa.string()) for name in ("key", "other", "link")])
+ENTERED = pa.schema([*ENTRY, *RECORD, ("run", pa.int32())])
+REFUSED = pa.schema([(name, pa.string()) for name in ("record_key", "reason", "detail")])
+
+_PLACE = ("topic_id", "partition", "offset")
+_IN_ORDER = [(name, "ascending") for name in (*_PLACE, "run")]
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """Rows of one topic, in order of their places, each once: those of the newest run stay.
+
+    `corrected` are those that reconciliations have made.
+    """
+
+    landed: pa.Table
+    corrected: pa.Table
+
+    @staticmethod
+    def of(rows: pa.Table) -> "Landed":
+        """Any such rows."""
+        ordered = rows.sort_by(_IN_ORDER)
+        ordered = ordered.filter(_last(ordered))
+        own = pc.fill_null(pc.equal(ordered["topic"], TOPIC), False)
+        if not pc.any(own).as_py():
+            return Landed(ordered, ordered.slice(0, 0))
+        return Landed(ordered.filter(pc.invert(own)), ordered.filter(own))
+
+    def before(self, run: int) -> "Landed":
+        """Those that were on record before that run."""
+        return Landed(*(of.filter(pc.less(of["run"], run)) for of in (self.landed, self.corrected)))
+
+    def pile(self, topic: str) -> Pile:
+        """The records as the law takes them."""
+        corrected = [landing.record(row) for row in self.corrected.to_pylist()]
+        return Pile(landing.columns(self.landed, topic), corrected)
+
+
+def _last(rows: pa.Table) -> pa.Array:
+    """Of rows in order: whether no other of the same place follows."""
+    count = len(rows)
+    if count < 2:
+        return pa.array([True] * count)
+    same = None
+    for name in _PLACE:
+        column = rows[name].combine_chunks()
+        alike = pc.equal(column.slice(0, count - 1), column.slice(1))
+        same = alike if same is None else pc.and_(same, alike)
+    return pa.concat_arrays([pc.invert(same), pa.array([True])])
+
+
+def chunks(batches: Iterable[pa.RecordBatch], group: str, size: int) -> Iterator[pa.Table]:
+    """Rows that come sorted by their group, a number of whole groups at a time."""
+    held: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        held.append(batch)
+        count += batch.num_rows
+        if count < size:
+            continue
+        rows = pa.Table.from_batches(held)
+        groups = rows[group].combine_chunks()
+        place = pc.index(pc.equal(groups, groups[-1]), pa.scalar(True)).as_py()
+        if place:
+            yield rows.slice(0, place)
+            rows = rows.slice(place)
+        held, count = rows.to_batches(), rows.num_rows
+    if held:
+        yield pa.Table.from_batches(held)

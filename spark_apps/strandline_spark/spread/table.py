@@ -1,0 +1,333 @@
+"""One table of a run, spread over tasks: from landed records to the one commit of its history."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from strandline.alone.stores import quarantine
+from strandline.alone.stores.control import Control
+from strandline.alone.stores.noted import Noted
+from strandline.changes.columns import IS_HEAD, VALID_TO
+from strandline.changes.record import Coordinates
+from strandline.connectors import CONNECTORS
+from strandline.law import rounds, shard
+from strandline.law.continuation import carried, less, more
+from strandline.law.facts import NONE, Facts
+from strandline.law.rounds import Extent, Said, Settled
+from strandline.law.shard import Known, Making, Told
+from strandline.runs import conservation
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest, OffsetRange, TableCut
+from strandline.runs.receipt import Counts, TableReceipt
+from strandline_spark import delta
+from strandline_spark.checkpoint import kept
+from strandline_spark.spread import arrival, replacement
+from strandline_spark.spread.folding import fold
+from strandline_spark.spread.groups import GROUP, Touched, grouped, joining, touched
+from strandline_spark.spread.reading import read
+from strandline_spark.spread.replacement import Replacement
+from strandline_spark.spread.rows import RECORD, REFUSED, Landed
+from strandline_spark.spread.store import Store
+from strandline_spark.spread.telling import Telling
+
+_FEW = 200  # records that are looked at before all are read
+_TASKS = 4  # for each processor
+
+
+@dataclass(frozen=True, slots=True)
+class TableRun:
+    """The table's part of a manifest; `spark` is a session of its own.
+
+    `given`: records of the table that are read in place of those that the manifest pins. `did` is
+    what else the run did, for its receipt.
+    """
+
+    spark: SparkSession
+    manifest: Manifest
+    cut: TableCut
+    control: Control
+    given: DataFrame | None = None
+    did: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def lake(self) -> SourceLake:
+        """The source's."""
+        return SourceLake(self.manifest.lake, self.manifest.source)
+
+    @property
+    def run(self) -> int:
+        """The run's number."""
+        return self.manifest.number
+
+    @property
+    def history(self) -> str:
+        """Where the history lies."""
+        return self.lake.history(self.cut.table)
+
+    def compact(self) -> TableReceipt:
+        """Applies what was landed; raises what goes wrong, having committed no history."""
+        applied = delta.applied(self.spark, self.history)
+        if applied >= self.run:
+            text = delta.metadata(self.spark, self.history, self.run)
+            return self._versioned(Noted.from_text(text).receipt)
+        before, now = self._before(), self.control.after(self.run)
+        over = self.run if applied < 0 else applied
+        store = Store(self.spark, self.lake.records(self.cut.table), over, self.run)
+        then, facts = self.control.after(over), self._facts(before)
+        is_quiet = self.given is None and not self.cut.ranges
+        if is_quiet and (before is None or then == now):
+            return self._untouched(before)
+        if applied >= 0:
+            store.forget_failed()
+        parts = _Parts(self, store, self._arrived())
+        if facts is None or then != now:
+            taken = self._anew(parts, Known(self._making, then), Known(self._making, now))
+        else:
+            taken = _onto(parts, Known(self._making, now, facts))
+        return self._committed(parts, taken, before)
+
+    def _before(self) -> Noted | None:
+        text = next(delta.texts(self.spark, self.history), None)
+        return None if text is None else Noted.from_text(text[1])
+
+    def _facts(self, before: Noted | None) -> Facts | None:
+        """What the runs before knew, if it still holds."""
+        return before.facts if before is not None and before.rules == self._rules else None
+
+    @property
+    def _rules(self) -> str:
+        """The table's rules as a text: under others all of its history may be another one."""
+        return json.dumps(asdict(self.cut.rules), sort_keys=True, default=str)
+
+    @property
+    def _making(self) -> Making:
+        return Making(
+            self.cut.topic,
+            CONNECTORS[self.manifest.connector],
+            self.cut.rules,
+            datetime.fromisoformat(self.manifest.planned_at),
+        )
+
+    def _arrived(self) -> DataFrame:
+        if self.given is not None:
+            return self.given
+        return arrival.landed(self.spark, self.manifest, self.cut.ranges)
+
+    def _versioned(self, receipt: TableReceipt) -> TableReceipt:
+        return replace(receipt, history_version=delta.version(self.spark, self.history))
+
+    def _untouched(self, before: Noted | None) -> TableReceipt:
+        """Where nothing landed there is nothing to be written."""
+        if before is None:
+            return TableReceipt(self.cut.table, self.cut.topic, Counts())
+        orphans = before.receipt.orphaned_moves
+        receipt = TableReceipt(
+            self.cut.table, self.cut.topic, before.totals, orphaned_moves=orphans
+        )
+        return self._versioned(receipt)
+
+    # ------------------------------------------------------------------ what is on record
+
+    def _anew(self, parts: "_Parts", then: Known, now: Known) -> "_Taken":
+        """Has all records read: nobody knows the facts of those before, or they read otherwise."""
+        store, arrived = parts.store, parts.rows
+        known = arrival.without(self._known(store), arrived)
+        known = kept(known) if self._is_twins(store) else known
+        was, before = Known(then.making, then.announced), Said()
+        if not known.isEmpty():
+            was, before = rounds.reading(_Parts(self, store, known, only_read=True), was)
+        every = _Parts(self, store, known.unionByName(arrived), anew=True)
+        after, said = rounds.reading(every, now.with_facts(every.glance(now)))
+        parts.read_rows = every.rows
+        return _Taken(was, after, said.since(before), said, whole=True)
+
+    def _known(self, store: Store) -> DataFrame:
+        """All records that the runs before have read."""
+        if self._is_twins(store):
+            return arrival.landed_before(self.spark, self.manifest, self.cut, self.run - 1)
+        if not store.exists():
+            return arrival.made(self.spark, (), self.run)
+        return store.known().drop("entry_key", "entry_other", "entry_link")
+
+    def _is_twins(self, store: Store) -> bool:
+        """Whether a release before has made the history, and keeps other things on record."""
+        changes = self.lake.changes(self.cut.table)
+        return delta.applied(self.spark, store.uri) < delta.applied(self.spark, changes)
+
+    # ------------------------------------------------------------------ the commit
+
+    def _committed(self, parts: "_Parts", taken: "_Taken", before: Noted | None) -> TableReceipt:
+        done = rounds.folding(parts, taken.before, taken.now, taken.said, whole=taken.whole)
+        counts = self._counts(done, taken)
+        conservation.check(counts, self.cut.topic)
+        self._put_aside(parts, taken)
+        orphans = 0 if before is None else before.receipt.orphaned_moves
+        receipt = TableReceipt(
+            self.cut.table,
+            self.cut.topic,
+            counts,
+            orphaned_moves=orphans + done.told.orphans,
+            regress=done.regress,
+            did=self.did,
+        )
+        if before is None and not (counts.changes or counts.duplicates):
+            return receipt  # no row was ever sent: there is no history to be made yet
+        versions = _remembered(parts.versions, before)
+        change, anew = self._change(versions, parts.keys, done.extent)
+        receipt = replace(
+            receipt,
+            counts=replace(counts, **_totals(change, before, whole=done.extent.whole)),
+            changed=bool(change.come or change.gone),
+        )
+        forgotten = None if before is None else before.forgotten
+        note = Noted(receipt, carried(done.known.facts), self._rules, forgotten=forgotten)
+        if not anew and delta.exists(self.spark, self.history):
+            replacement.widen(versions, self.history)
+        with delta.fenced(self.spark, self.run, note.text()):
+            replacement.commit(change, self.history, anew=anew)
+        return self._versioned(receipt)
+
+    def _counts(self, done: Settled, taken: "_Taken") -> Counts:
+        own = more(done.told.counts, less(done.known.counts, taken.before.counts))
+        quarantined = own.quarantined + taken.arrived.nowhere
+        return replace(own, landed=taken.arrived.landed, quarantined=quarantined)
+
+    def _change(
+        self, versions: DataFrame, keys: Touched | None, extent: Extent
+    ) -> tuple[Replacement, bool]:
+        """What is changed in the history, and whether all of it is written anew."""
+        if not delta.exists(self.spark, self.history):
+            return replacement.of_new(versions), False
+        history = delta.read(self.spark, self.history)
+        if extent.whole and not replacement.fits(versions, history):
+            return replacement.of_all(versions, history), True
+        return replacement.compared(versions, history, keys), False
+
+    def _put_aside(self, parts: "_Parts", taken: "_Taken") -> None:
+        """Puts into quarantine what cannot be read.
+
+        What a run that failed has put there of the same records leaves; what somebody wants to be
+        read again leaves by the order's own commit.
+        """
+        path, table = self.lake.quarantine, self.cut.table
+        application = f"{delta.APPLICATION}/{table}"
+        if taken.arrived.refused and delta.applied(self.spark, path, application) < self.run:
+            delta.append(parts.refused(taken.now), path, self.run, application)
+        if self.given is None and self.cut.ranges:
+            known = (record.at for record, _ in quarantine.refused(path, table, before=self.run))
+            own = [at for at in known if any(_has(each, at) for each in self.cut.ranges)]
+            quarantine.strike(path, table, own, self.run)
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What was known `before`, and is now; what readers said of the records that `arrived`."""
+
+    before: Known
+    now: Known
+    arrived: Said
+    said: Said
+    whole: bool = False
+
+
+def _onto(parts: "_Parts", known: Known) -> _Taken:
+    """Has only those read that arrived."""
+    now, said = rounds.reading(parts, known.with_facts(known.facts + parts.glance(known)))
+    return _Taken(known, now, said, said)
+
+
+@dataclass(slots=True)
+class _Parts:
+    """The parts of the table, in Spark's tasks: see `strandline.law.rounds.Parts`.
+
+    `rows` are to be read; `anew`: they are all of the table's, `only_read`: to hear what they say.
+    `versions` is what was folded last, kept, `keys` those that it looked at; None: all.
+    """
+
+    table: TableRun
+    store: Store
+    rows: DataFrame
+    anew: bool = False
+    only_read: bool = False
+    read_rows: DataFrame | None = None
+    versions: DataFrame = field(init=False)
+    keys: Touched | None = None
+
+    def glance(self, known: Known) -> Facts:
+        """What the first records say: most say the same, and are not read twice then."""
+        few = self.rows.limit(_FEW).toArrow()
+        landed = Landed.of(few).pile(self.table.cut.topic).landed
+        return shard.read(known, landed).facts if len(landed) else NONE
+
+    def read(self, known: Known) -> Said:
+        """See `Parts`."""
+        telling = Telling.of(self.table.spark, Said())
+        found = read(self.rows, known, telling)
+        if self.only_read:
+            found.write.format("noop").mode("overwrite").save()
+        elif self.anew:
+            self.store.put_anew(found)
+        else:
+            self.store.put(found)
+        return telling.told
+
+    def derived(self, now: Known, before: Known, extent: Extent) -> Told:
+        """See `Parts`."""
+        every = self.store.every()
+        joins = joining(every)
+        rows = every.where("entry_key IS NOT NULL")
+        self.keys = None
+        if not extent.whole:
+            self.keys = touched(self.store.arrived(), joins)
+            rows = self.keys.of(rows, "entry_key")
+            joins = None if joins is None else self.keys.of(joins, "entry_key")
+        rows = grouped(rows, joins)
+        if extent.together:
+            rows = rows.withColumn(GROUP, F.lit(""))
+        spark = self.table.spark
+        telling = Telling.of(spark, Told())
+        tasks = _TASKS * spark.sparkContext.defaultParallelism
+        ordered = rows.repartition(tasks, GROUP).sortWithinPartitions(GROUP)
+        columns = now.view.columns
+        self.versions = kept(fold(ordered, now, before, self.table.run, columns, telling))
+        return telling.told
+
+    def refused(self, known: Known) -> DataFrame:
+        """Of the records that arrived those that nobody can read, as the quarantine has them."""
+        own = self.rows if self.read_rows is None else self.read_rows
+        found = read(own, known, Telling.of(self.table.spark, Said()))
+        found = found.where((F.col("run") == self.table.run) & F.col("reason").isNotNull())
+        named = found.withColumn("table", F.lit(self.table.cut.table))
+        return named.select("table", *RECORD.names, *REFUSED.names, "run")
+
+
+def _remembered(versions: DataFrame, before: Noted | None) -> DataFrame:
+    """The versions without those that the source's retention has forgotten."""
+    if before is None or before.forgotten is None:
+        return versions
+    moment = F.lit(before.forgotten).cast("timestamp")
+    return versions.where(F.col(IS_HEAD) | F.col(VALID_TO).isNull() | (F.col(VALID_TO) >= moment))
+
+
+def _totals(change: Replacement, before: Noted | None, *, whole: bool) -> Mapping[str, int]:
+    """How many versions come and go, and how many the history has then."""
+    had = Counts() if before is None or whole else before.receipt.counts
+    stood = (0, 0) if whole else (change.stood, change.stood_open)
+    return {
+        "rows_written": change.come,
+        "rows_closed": change.gone,
+        "history_rows": had.history_rows - stood[0] + change.made,
+        "current_rows": had.current_rows - stood[1] + change.open,
+    }
+
+
+def _has(of: OffsetRange, at: Coordinates) -> bool:
+    return (
+        of.topic_id == at.topic_id
+        and of.partition == at.partition
+        and (of.start <= at.offset < of.end)
+    )

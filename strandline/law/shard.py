@@ -1,0 +1,214 @@
+"""A shard: some groups of a table, folded apart from its others; many tasks so make one history.
+
+What a run does to a table in one process (`strandline.law.continuation`), tasks do to its parts. A
+*reader* tells of some records where they belong and what they say. The facts that all readers tell
+are one, and with those each *shard* is folded: the groups whose records have names in common. What
+only shards can tell, that something came twice, say, may ask for another round.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from strandline.changes.change import Quarantined
+from strandline.changes.record import Record
+from strandline.changes.rules import TableRules
+from strandline.connectors import Connector
+from strandline.formats.schema_history import SchemaHistory
+from strandline.law import corrections, group
+from strandline.law.continuation import Announced, Entry, entries_of, history_of, less, lowest, more
+from strandline.law.decode.general import Decoder, Kin
+from strandline.law.facts import NONE, Facts
+from strandline.law.group import Doubts, repetition
+from strandline.law.landed import Landed
+from strandline.law.records import written_alike
+from strandline.law.table import Table
+from strandline.law.versions import Versions
+from strandline.runs.receipt import Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """How a table is made that has no records yet, wherever it is needed.
+
+    Doubts are told, not held: which is the first one only the whole table knows.
+    """
+
+    topic: str
+    connector: Connector | None
+    rules: TableRules
+    recorded_at: datetime
+
+    def __call__(self, history: SchemaHistory) -> Table:
+        """The table, in the light of what DDL said."""
+        rules = replace(self.rules, hold_regress=False)
+        return Table.of(self.topic, Decoder(self.connector, rules, history), self.recorded_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What every part of a table has to know; `twice` is that of `Table`."""
+
+    making: Making
+    announced: Announced
+    facts: Facts = NONE
+    twice: frozenset[str] = frozenset()
+
+    def table(self) -> Table:
+        """The table, of which everything is known, and no record is here."""
+        table = self.making(self.announced.history)
+        table.twice = self.twice
+        table.records.facts = self.facts
+        table.run(range(0), self.announced.history, self.announced.snapshots)
+        return table
+
+    @property
+    def view(self) -> group.Table:
+        """What every group goes by; `Terminal` where the table has to stop."""
+        table = self.table()
+        return table.view(table.surveyed())
+
+    @property
+    def counts(self) -> Counts:
+        """What is counted of the table as a whole."""
+        return self.table().counted_of_facts(self.facts)
+
+    def with_facts(self, facts: Facts) -> "Known":
+        """The same, with these facts."""
+        return replace(self, facts=facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Pile:
+    """Records of a table, and those that reconciliations have made, whichever run has brought them.
+
+    `landed` are in order of their places, each once.
+    """
+
+    landed: Landed
+    corrected: Sequence[Record] = ()
+
+    def __bool__(self) -> bool:
+        return bool(len(self.landed) or self.corrected)
+
+    def onto(self, known: Known) -> Table:
+        """The table with these records."""
+        table = known.table()
+        numbers = table.plain.landed.extend(self.landed)
+        table.run(numbers, known.announced.history, known.announced.snapshots)
+        table.correct(map(corrections.read, self.corrected))
+        return table
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What records say: of each by its number where it is found again, and if it is refused.
+
+    `lowest` is the first position of their changes, behind all others where there is none.
+    """
+
+    entries: Sequence[Entry]
+    refused: Mapping[int, Quarantined]
+    facts: Facts
+    lowest: str
+
+
+def read(known: Known, landed: Landed) -> Read:
+    """What these records say, in the light of what is known of their table."""
+    table = Pile(landed).onto(known)
+    numbers = {landed.at(n): n for n in range(len(landed))}
+    entries = [Entry()] * len(landed)
+    for at, entry in entries_of(table).items():
+        entries[numbers[at]] = entry
+    refused = {numbers[at]: each for at, each in table.records.refused.items()}
+    facts = _told(table.surveyed(), known.facts)
+    return Read(entries, refused, facts, lowest(table, numbers.keys()))
+
+
+def _told(facts: Facts, known: Facts) -> Facts:
+    """What part of the table has told, but for what only all of it, or each group, knows."""
+    return replace(facts, halves={}, shared=known.shared, rewound=known.rewound)
+
+
+def is_read(before: Facts, after: Facts) -> bool:
+    """Whether records that were read by the one would be read the same by the other."""
+    return _kin(before) == _kin(after) and before.open == after.open and before.reads == after.reads
+
+
+def _kin(facts: Facts) -> Kin:
+    return Kin(facts.scopes, written_alike(facts))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What shards tell of their table, which is what one shard of all their groups would tell.
+
+    `counts` are of what the run has changed in records. `twice` are positions at which something
+    came twice, `claims` those of `repetition` at the known ones. `error`: why the table stops.
+    """
+
+    counts: Counts = field(default_factory=Counts)
+    orphans: int = 0
+    doubts: Doubts = group.NO_DOUBTS
+    facts: Facts = NONE
+    twice: frozenset[str] = frozenset()
+    claims: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    error: str | None = None
+
+    def __add__(self, other: "Told") -> "Told":
+        """What both tell."""
+        claims = dict(self.claims)
+        for place, own in other.claims.items():
+            claims[place] = claims.get(place, frozenset()) | own
+        return Told(
+            more(self.counts, other.counts),
+            self.orphans + other.orphans,
+            group.first_doubts((self.doubts, other.doubts)),
+            self.facts + other.facts,
+            self.twice | other.twice,
+            claims,
+            min((each for each in (self.error, other.error) if each is not None), default=None),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The versions of some groups, and what else they came to."""
+
+    versions: Versions
+    told: Told
+
+
+def derived(now: Known, every: Pile, before: Known, known: Pile) -> Shard:
+    """Folds a shard from `every` record of its groups; `known` are those that had been there.
+
+    Raises `Terminal` where the table has to stop.
+    """
+    table = every.onto(now)
+    found, _ = history_of(table)
+    counts, orphans = _counts(table, found.counts), found.orphaned_moves
+    if known:
+        was = known.onto(before)
+        old, _ = history_of(was)
+        counts = less(counts, _counts(was, old.counts))
+        orphans -= old.orphaned_moves
+    context = table.context or now.view
+    shares = context.connector is not None and context.connector.shares
+    changes = [row.change for row in table.records.rows.values()] if shares else []
+    told = Told(
+        counts,
+        orphans,
+        table.doubts,
+        NONE if (facts := _told(context.facts, now.facts)) == now.facts else facts,
+        repetition.suspects(changes),
+        repetition.claims(changes, now.twice),
+    )
+    assert isinstance(found.versions, Versions)  # noqa: S101 - as every table that did not stop
+    return Shard(found.versions, told)
+
+
+def _counts(table: Table, counts: Counts) -> Counts:
+    """What is counted of the keys that are here."""
+    facts = table.context.facts if table.context else table.records.facts
+    own = less(counts, table.counted_of_facts(facts))
+    return replace(own, rows_written=0, history_rows=0, current_rows=0)
