@@ -12,6 +12,7 @@ from strandline.alone.stores.history import Place, Replacement, Standing
 from strandline.changes.columns import RECORDED_AT, SCOPE, SEQ_SEEN
 from strandline.changes.version import Version
 from strandline.law.continuation import Run
+from strandline.law.plain import heads
 from strandline.runs.receipt import Counts
 
 # When it was recorded is no part of a version; nor is what only Spark goes on from.
@@ -27,7 +28,7 @@ def replacement(stored: DeltaTable | None, standing: Standing, found: Run) -> Re
     heads = _heads(versions)
     places = {_place(version): version for version in versions}
     anew = stored is None or (found.whole and not history.has(stored, columns))
-    same = _same(standing, _made(found))
+    same = _same(standing, _made(found)) - _with_seen(standing)
     if anew:
         times = standing.rows[RECORDED_AT].to_pylist() if same else []
         come = [
@@ -38,6 +39,14 @@ def replacement(stored: DeltaTable | None, standing: Standing, found: Run) -> Re
     come = [version for at, version in places.items() if at not in same]
     gone = [at for at in standing.places if at not in same]
     return Replacement(columns, come, gone, heads, whole=False)
+
+
+def _with_seen(standing: Standing) -> frozenset[Place]:
+    """The places of versions beside which it stands what their keys had seen before this run."""
+    if SEQ_SEEN not in standing.rows.column_names:
+        return frozenset()
+    texts = standing.rows[SEQ_SEEN].to_pylist()
+    return frozenset(at for at, n in standing.places.items() if heads.is_seen(texts[n]))
 
 
 def compared(old: Standing, found: Run) -> dict[str, int]:

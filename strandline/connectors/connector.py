@@ -99,6 +99,14 @@ class Connector(ABC):
     several_tasks: ClassVar[bool] = False
     apart: ClassVar[tuple[str, ...]] = ()
 
+    def __eq__(self, other: object) -> bool:
+        """Of a class all are one, also those that another process has made."""
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        """As equal ones have it."""
+        return hash(type(self))
+
     @abstractmethod
     def recognises(self, source: Mapping[str, Any]) -> bool:
         """True for a `source` that names no connector but has this one's fields."""

@@ -221,7 +221,7 @@ def _onto(
         keys=keys_before | keys,
         counts=less(after.counts, before.counts),
         orphaned_moves=after.orphaned_moves - before.orphaned_moves,
-        facts=carried(table.context.facts if table.context else NONE),
+        facts=replace(carried(table.context.facts if table.context else NONE), unseen=True),
         entered=[(record, entries.get(record.at, Entry())) for record in arrived],
         refused=[refused[record.at] for record in arrived if record.at in refused],
     )
@@ -251,6 +251,11 @@ def _may_touch_any(
 
 def may_touch_any(was: group.Table, now: group.Table, lowest: str) -> bool:
     """The same by what is known of the table; `lowest` is the first position that arrived."""
+    return was.fences != now.fences or may_differ(was, now, lowest)
+
+
+def may_differ(was: group.Table, now: group.Table, lowest: str) -> bool:
+    """Whether keys may be other ones by more than the fences that end their rows."""
     if _shared_view(was) != _shared_view(now):
         return True
     if len({columns for _, columns in now.facts.latest}) > 1:
@@ -274,10 +279,10 @@ def lowest(table: Table, arrived: AbstractSet[Coordinates]) -> str:
 
 
 def _shared_view(of: group.Table) -> tuple[object, ...]:
-    """What every group of a table goes by."""
+    """What every group of a table goes by, beside the fences."""
     facts = of.facts
     kin = facts.scopes, written_alike(facts)
-    return list(of.columns.items()), of.connector, of.fences, facts.open, facts.reads, kin
+    return list(of.columns.items()), of.connector, facts.open, facts.reads, kin
 
 
 def carried(facts: Facts) -> Facts:

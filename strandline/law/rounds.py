@@ -5,11 +5,12 @@ does. Then the shards are asked what their groups come to. Where one tells what 
 another, that something came twice, say, they are all asked again.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from strandline.changes.position import major_of
 from strandline.errors import Terminal
-from strandline.law.continuation import may_touch_any
+from strandline.law.continuation import may_differ
 from strandline.law.facts import NONE, Facts
 from strandline.law.group import repetition
 from strandline.law.shard import Known, Told, is_read
@@ -51,10 +52,15 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Which groups are folded: all or those that are touched, apart or all as one shard."""
+    """Which groups are folded: all or those that are touched, apart or all as one shard.
+
+    `since` is the first position at which a fence stands that did not before: rows of any key may
+    end there.
+    """
 
     whole: bool = False
     together: bool = False
+    since: str | None = None
 
 
 class Parts(Protocol):
@@ -75,7 +81,7 @@ class Settled:
     said: Said
     told: Told
     extent: Extent
-    regress: str | None = field(default=None)
+    regress: str | None
 
 
 def reading(parts: Parts, known: Known) -> tuple[Known, Said]:
@@ -90,18 +96,31 @@ def reading(parts: Parts, known: Known) -> tuple[Known, Said]:
 
 def folding(parts: Parts, before: Known, now: Known, said: Said, *, whole: bool) -> Settled:
     """What the groups come to that are touched, or all; `Terminal` where the table has to stop."""
-    whole = whole or may_touch_any(before.view, now.view, said.lowest)
-    extent = Extent(whole)
+    extent = _widened(Extent(whole), before, now, said)
     while True:
         told = parts.derived(now, before, extent)
         if told.error is not None:
             raise Terminal(told.error)
-        wanted = replace(extent, whole=extent.whole or bool(told.twice))
         shared = repetition.shared(told.claims) - now.facts.shared
-        wanted = replace(wanted, together=extent.together or bool(shared))
         facts = now.facts + told.facts + Facts(shared=shared)
         after = replace(now.with_facts(facts), twice=now.twice | told.twice)
+        wanted = replace(
+            extent,
+            whole=extent.whole or bool(told.twice),
+            together=extent.together or bool(shared),
+        )
+        wanted = _widened(wanted, before, after, said)
         if (wanted, after.twice) == (extent, now.twice) and is_read(now.facts, facts):
             regress = doubted(told.doubts, now.making.rules)
             return Settled(after, said, told, extent, regress)
         now, extent = after, wanted
+
+
+def _widened(extent: Extent, before: Known, now: Known, said: Said) -> Extent:
+    """All groups, where what is known now may make other ones of those that nothing touches."""
+    was, view = before.view, now.view
+    whole = extent.whole or may_differ(was, view, said.lowest)
+    new = [fence.seq for fence in view.fences if fence not in was.fences]
+    taken_back = any(fence not in view.fences for fence in was.fences)
+    since = min(map(major_of, new), default=None)
+    return replace(extent, whole=whole or taken_back, since=since)

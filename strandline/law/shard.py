@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from strandline.cells.instants import micros
 from strandline.changes.change import Quarantined
 from strandline.changes.record import Record
 from strandline.changes.rules import TableRules
@@ -61,6 +62,11 @@ class Known:
         table.records.facts = self.facts
         table.run(range(0), self.announced.history, self.announced.snapshots)
         return table
+
+    @property
+    def moment(self) -> int:
+        """When versions are recorded, in microseconds since 1970."""
+        return micros(self.making.recorded_at)
 
     @property
     def view(self) -> group.Table:
@@ -185,7 +191,7 @@ def derived(now: Known, every: Pile, before: Known, known: Pile) -> Shard:
     Raises `Terminal` where the table has to stop.
     """
     table = every.onto(now)
-    found, _ = history_of(table)
+    found, keys = history_of(table)
     counts, orphans = _counts(table, found.counts), found.orphaned_moves
     if known:
         was = known.onto(before)
@@ -195,15 +201,17 @@ def derived(now: Known, every: Pile, before: Known, known: Pile) -> Shard:
     context = table.context or now.view
     shares = context.connector is not None and context.connector.shares
     changes = [row.change for row in table.records.rows.values()] if shares else []
+    assert isinstance(found.versions, Versions)  # noqa: S101 - as every table that did not stop
+    unseen = len(keys) > len(found.versions.keys)
+    facts = _told(context.facts, now.facts) + Facts(unseen=unseen)
     told = Told(
         counts,
         orphans,
         table.doubts,
-        NONE if (facts := _told(context.facts, now.facts)) == now.facts else facts,
+        NONE if facts == now.facts else facts,
         repetition.suspects(changes),
         repetition.claims(changes, now.twice),
     )
-    assert isinstance(found.versions, Versions)  # noqa: S101 - as every table that did not stop
     return Shard(found.versions, told)
 
 

@@ -1,6 +1,7 @@
 """The versions of a table, in order of key and position, made when somebody asks for them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
@@ -26,14 +27,17 @@ from strandline.law.plain.keys import PlainKeys
 from strandline.law.plain.rows import Rows
 
 # Where the fold has what a version says, and what it says of the row that opened it.
-_PLACES = {
+VERSION_OF = {
     "valid_from": VALID_FROM, "valid_to": VALID_TO, "seq_from": SEQ_FROM, "seq_to": SEQ_TO,
     "closed_by": CLOSED_BY, "entity_id": ENTITY, "ts_quality": QUALITY,
 }  # fmt: skip
-_OF_ROW = {
+ROW_OF = {
     "position": "position", "op": "op", "tx_id": "tx_id", "source_ts": "best",
     "partition": "partition", "offset": "offset",
 }  # fmt: skip
+
+# What a version says, but for its row, its topic and when it was recorded.
+FIELDS = tuple(of.name for of in fields(Version) if of.name not in {"row", "topic", "recorded_at"})
 
 
 class Versions(Sequence[Version]):
@@ -49,6 +53,7 @@ class Versions(Sequence[Version]):
     ) -> None:
         self._groups = groups
         self._plain = {key: plain.made(key) for key in plain.standing}
+        self._standing = plain.standing
         self._rows = plain.rows
         self._targets = targets(plain.standing) if plain.rows.moved else {}
         self._names = tuple(columns)
@@ -80,20 +85,30 @@ class Versions(Sequence[Version]):
         groups = sum(v.seq_to is None for own in self._groups.values() for v in own)
         return groups + sum(bool(own) and own[-1][SEQ_TO] is None for own in self._plain.values())
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """Those that have a version."""
+        own = {key for key, made in self._plain.items() if made}
+        return frozenset(own | {key for key, made in self._groups.items() if made})
+
+    def standing(self, key: str) -> Standing | None:
+        """What stands of a plain key; None of any other."""
+        return self._standing.get(key)
+
     def columns(self) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
         """Version's fields but `row`, and the business columns: a list of each, in the same order.
 
         Instants are microseconds since 1970 here; what is said by a class elsewhere is its text.
         """
         plain = ((key, made) for key, own in self._plain.items() for made in own)
-        fields, business = as_columns(plain, self._rows, self._names, self._targets)
+        found, business = as_columns(plain, self._rows, self._names, self._targets)
         for key in self._groups:
             for version in self._of(key):
-                for name, values in fields.items():
+                for name, values in found.items():
                     values.append(_plainly(getattr(version, name)))
                 for name, values in business.items():
                     values.append(version.row[name])
-        return fields, business
+        return found, business
 
     @cached_property
     def _all(self) -> list[Version]:
@@ -162,17 +177,17 @@ def as_columns(
     made = list(versions)
     numbers = [each[OPENED] for _, each in made]
     cells = list(zip(*[each[CELLS] for _, each in made], strict=True))
-    fields: dict[str, list[Any]] = {"key": [key for key, _ in made]}
-    for name, place in _PLACES.items():
-        fields[name] = [each[place] for _, each in made]
-    for name, own in _OF_ROW.items():
+    said: dict[str, list[Any]] = {"key": [key for key, _ in made]}
+    for name, place in VERSION_OF.items():
+        said[name] = [each[place] for _, each in made]
+    for name, own in ROW_OF.items():
         values = getattr(rows, own)
-        fields[name] = [values[n] for n in numbers]
+        said[name] = [values[n] for n in numbers]
     moved = rows.moved
-    fields["moved_from"] = [moved[n][0] if n in moved else None for n in numbers]
-    fields["moved_to"] = [targets.get((key, each[SEQ_TO])) for key, each in made]
-    fields["unavailable"] = [()] * len(made)
-    return fields, {name: list(cells[n]) if cells else [] for n, name in enumerate(names)}
+    said["moved_from"] = [moved[n][0] if n in moved else None for n in numbers]
+    said["moved_to"] = [targets.get((key, each[SEQ_TO])) for key, each in made]
+    said["unavailable"] = [()] * len(made)
+    return said, {name: list(cells[n]) if cells else [] for n, name in enumerate(names)}
 
 
 def _plainly(value: Any) -> Any:

@@ -61,4 +61,4 @@ class _Folding:
                 self.tell(number, Told(error=str(error)))
                 continue
             self.tell(number, made.told)
-            yield from history.made(made.versions, self.columns, topic).to_batches()
+            yield from history.all_made(made.versions, self.columns, topic).to_batches()

@@ -24,10 +24,15 @@ class Touched:
     names: DataFrame
     count: int
 
+    @property
+    def is_few(self) -> bool:
+        """Whether every task may be told of them."""
+        return self.count <= _FEW
+
     def of(self, rows: DataFrame, name: str) -> DataFrame:
         """The rows of which that column is one of the names."""
         names = self.names.withColumnRenamed("name", name)
-        return rows.join(F.broadcast(names) if self.count <= _FEW else names, name, "left_semi")
+        return rows.join(F.broadcast(names) if self.is_few else names, name, "left_semi")
 
 
 def joining(entries: DataFrame) -> DataFrame | None:
@@ -36,9 +41,9 @@ def joining(entries: DataFrame) -> DataFrame | None:
     return None if found.isEmpty() else found
 
 
-def touched(arrived: DataFrame, joining: DataFrame | None) -> Touched:
-    """The names of what arrived, and of all that these hang together with."""
-    found = _kept(_names(arrived))
+def touched(names: DataFrame, joining: DataFrame | None) -> Touched:
+    """These names (`name`) and all that they hang together with."""
+    found = _kept(names.distinct())
     while joining is not None:
         near = [found.of(joining, name).select(*_NAMES) for name in _NAMES]
         several = _names(near[0].unionByName(near[1]).unionByName(near[2]))

@@ -5,7 +5,7 @@ begins; when it was recorded is no part of it.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import reduce
 
 from delta.tables import DeltaTable
@@ -29,48 +29,51 @@ from strandline_spark.spread.groups import Touched
 
 _PASSING = frozenset({RECORDED_AT, SCOPE, SEQ_SEEN})
 _PROPERTIES = {"delta.enableDeletionVectors": "true"}
-_GONE = "_gone"
+GONE = "_gone"
 _STOOD = "_stood_"
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """`rows` are those that come (`_gone` False) and those that go, which are only their places.
+    """`rows` are those that come (`GONE` False) and those that go, which are only their places.
 
-    `come` and `gone` are how many; `alone`: how many go in whose place none comes; `heads`: how
-    many of those that go were the last of their keys. `made` and `open` are the versions that the
-    run has made, `stood` and `stood_open` those of the same keys that it has found.
+    `made` and `open` are the versions that the run has made, `stood` and `stood_open` those of the
+    same keys that it has found; `come` and `gone` those of them that are not the same. A version
+    that is the same may go for one beside which the key has seen more: `going` are all, `alone` of
+    them in whose place none comes, `heads` the last ones of their keys.
     """
 
     rows: DataFrame
     come: int
     gone: int
-    alone: int
-    heads: int
     made: int
     open: int
     stood: int
     stood_open: int
+    going: int
+    alone: int
+    heads: int
+
+    def __add__(self, other: "Replacement") -> "Replacement":
+        """Both, which are of other keys."""
+        rows = self.rows.unionByName(other.rows, allowMissingColumns=True)
+        sums = {
+            of.name: getattr(self, of.name) + getattr(other, of.name)
+            for of in fields(Replacement)
+            if of.name != "rows"
+        }
+        return Replacement(rows, **sums)
 
 
-def of_new(versions: DataFrame) -> Replacement:
-    """Of a table that has no history: everything comes."""
-    rows, found = _observed(
-        versions.withColumn(_GONE, F.lit(False)),
-        F.count("*").alias("made"),
-        F.count_if(IS_CURRENT).alias("open"),
-    )
-    made, is_open = found["made"], found["open"]
-    return Replacement(rows, made, 0, 0, 0, made, is_open, 0, 0)
-
-
-def compared(versions: DataFrame, history: DataFrame, keys: Touched | None) -> Replacement:
+def compared(versions: DataFrame, history: DataFrame | None, keys: Touched | None) -> Replacement:
     """How versions differ from what the history has of the same keys; None: of all."""
+    if history is None:
+        history = versions.limit(0)
     both = _beside(versions, history if keys is None else keys.of(history, KEY))
-    changed, found = _observed(both, *_sizes(), where=~F.col("_same"))
-    come = changed.where("_new").select(*_named(versions), F.lit(False).alias(_GONE))
+    changed, found = _observed(both, *_sizes(), where=F.col("_changed"))
+    come = changed.where("_new").select(*_named(versions), F.lit(False).alias(GONE))
     places = [F.col(_STOOD + name).alias(name) for name in (KEY, SEQ_FROM)]
-    gone = changed.where("_old").select(*places, F.lit(True).alias(_GONE))
+    gone = changed.where("_old").select(*places, F.lit(True).alias(GONE))
     return Replacement(come.unionByName(gone, allowMissingColumns=True), **found)
 
 
@@ -79,20 +82,23 @@ def of_all(versions: DataFrame, history: DataFrame) -> Replacement:
     both, found = _observed(_beside(versions, history), *_sizes())
     recorded = F.when(F.col("_same"), F.col(_STOOD + RECORDED_AT)).otherwise(F.col(RECORDED_AT))
     come = both.where("_new").withColumn(RECORDED_AT, recorded)
-    return Replacement(come.select(*_named(versions), F.lit(False).alias(_GONE)), **found)
+    return Replacement(come.select(*_named(versions), F.lit(False).alias(GONE)), **found)
 
 
 def _sizes() -> list[Column]:
     """The numbers of `Replacement`."""
+    new, old, same = F.col("_new"), F.col("_old"), F.col("_same")
+    going = old & F.col("_changed")
     return [
-        F.count_if("_new").alias("made"),
-        F.count_if(F.col("_new") & F.col(IS_CURRENT)).alias("open"),
-        F.count_if("_old").alias("stood"),
-        F.count_if(F.col("_old") & F.col(_STOOD + IS_CURRENT)).alias("stood_open"),
-        F.count_if(F.col("_new") & ~F.col("_same")).alias("come"),
-        F.count_if(F.col("_old") & ~F.col("_same")).alias("gone"),
-        F.count_if(F.col("_old") & ~F.col("_new")).alias("alone"),
-        F.count_if(F.col("_old") & ~F.col("_same") & F.col(_STOOD + IS_HEAD)).alias("heads"),
+        F.count_if(new & ~same).alias("come"),
+        F.count_if(old & ~same).alias("gone"),
+        F.count_if(new).alias("made"),
+        F.count_if(new & F.col(IS_CURRENT)).alias("open"),
+        F.count_if(old).alias("stood"),
+        F.count_if(old & F.col(_STOOD + IS_CURRENT)).alias("stood_open"),
+        F.count_if(going).alias("going"),
+        F.count_if(old & ~new).alias("alone"),
+        F.count_if(going & F.col(_STOOD + IS_HEAD)).alias("heads"),
     ]
 
 
@@ -101,13 +107,19 @@ def _named(rows: DataFrame) -> list[Column]:
 
 
 def _beside(versions: DataFrame, standing: DataFrame) -> DataFrame:
-    """Versions, each beside what stands in its place: which is `_new`, `_old`, or the `_same`."""
+    """Versions, each beside what stands in its place.
+
+    `_new`, `_old`: whether it is on either side; `_same`: whether both say the same; `_changed`:
+    whether it is to be written.
+    """
     stood = standing.select(*(F.col(quoted(n)).alias(_STOOD + n) for n in standing.columns))
     place = [F.col(name) == F.col(_STOOD + name) for name in (KEY, SEQ_FROM)]
     both = versions.join(stood, reduce(Column.__and__, place), "full_outer")
     new, old = F.col(KEY).isNotNull(), F.col(_STOOD + KEY).isNotNull()
     same = new & old & _alike(versions.schema, standing.columns)
-    return both.select("*", new.alias("_new"), old.alias("_old"), same.alias("_same"))
+    seen = F.col(SEQ_SEEN).eqNullSafe(F.col(_STOOD + SEQ_SEEN))
+    flags = {"_new": new, "_old": old, "_same": same, "_changed": ~(same & seen)}
+    return both.select("*", *(of.alias(name) for name, of in flags.items()))
 
 
 def _alike(schema: StructType, known: Iterable[str]) -> Column:
@@ -146,7 +158,7 @@ def commit(change: Replacement, path: str, *, anew: bool) -> None:
     Columns that the table lacks are added by a commit of their own before: see `widen`.
     """
     spark = change.rows.sparkSession
-    come = change.rows.where(f"NOT {_GONE}").drop(_GONE)
+    come = change.rows.where(f"NOT {GONE}").drop(GONE)
     writer = come.write.format("delta").partitionBy(IS_HEAD)
     features = {**_PROPERTIES, **delta.naming_features(come.columns)}
     if anew or not delta.exists(spark, path):
@@ -154,10 +166,10 @@ def commit(change: Replacement, path: str, *, anew: bool) -> None:
         writer.mode(mode).option("overwriteSchema", str(anew).lower()).options(**features).save(
             path
         )
-    elif not change.gone:
+    elif not change.going:
         come.write.format("delta").mode("append").save(path)
     elif not change.alone:
-        _replace(come, path, only_heads=change.heads == change.gone)
+        _replace(come, path, only_heads=change.heads == change.going)
     else:
         _merge(change.rows, come.columns, path)
 
@@ -176,17 +188,18 @@ def _merge(rows: DataFrame, columns: Iterable[str], path: str) -> None:
     (
         DeltaTable.forPath(rows.sparkSession, path)
         .alias("t")
-        .merge(rows.alias("s"), places & F.col(f"s.{_GONE}"))
+        .merge(rows.alias("s"), places & F.col(f"s.{GONE}"))
         .whenMatchedDelete()
         .whenNotMatchedInsert(
-            ~F.col(f"s.{_GONE}"), {quoted(name): f"s.{quoted(name)}" for name in columns}
+            ~F.col(f"s.{GONE}"), {quoted(name): f"s.{quoted(name)}" for name in columns}
         )
         .execute()
     )
 
 
-def widen(versions: DataFrame, path: str) -> None:
+def widen(change: Replacement, path: str) -> None:
     """Lets the table take columns that it lacks, and rows as one of Spark's own does."""
+    versions = change.rows.drop(GONE)
     spark = versions.sparkSession
     delta.evolve(versions, path)
     known = set(delta.read(spark, path).columns)

@@ -14,25 +14,21 @@ from strandline.alone.stores.noted import Noted
 from strandline.changes.columns import IS_HEAD, VALID_TO
 from strandline.changes.record import Coordinates
 from strandline.connectors import CONNECTORS
-from strandline.law import rounds, shard
+from strandline.law import rounds
 from strandline.law.continuation import carried, less, more
-from strandline.law.facts import NONE, Facts
-from strandline.law.rounds import Extent, Said, Settled
-from strandline.law.shard import Known, Making, Told
+from strandline.law.facts import Facts
+from strandline.law.rounds import Said, Settled
+from strandline.law.shard import Known, Making
 from strandline.runs import conservation
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, OffsetRange, TableCut
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline_spark import delta
-from strandline_spark.checkpoint import kept
 from strandline_spark.spread import arrival, replacement
-from strandline_spark.spread.folding import fold
-from strandline_spark.spread.groups import GROUP, Touched, grouped, joining, touched
-from strandline_spark.spread.reading import read
+from strandline_spark.spread.parts import Parts
 from strandline_spark.spread.replacement import Replacement
-from strandline_spark.spread.rows import RECORD, REFUSED, Landed
+from strandline_spark.spread.rows import ENTRY
 from strandline_spark.spread.store import Store
-from strandline_spark.spread.telling import Telling
 
 _FEW = 200  # records that are looked at before all are read
 _TASKS = 4  # for each processor
@@ -83,7 +79,7 @@ class TableRun:
             return self._untouched(before)
         if applied >= 0:
             store.forget_failed()
-        parts = _Parts(self, store, self._arrived())
+        parts = Parts(store, self.history, self.cut.topic, self._arrived(), applied >= 0)
         if facts is None or then != now:
             taken = self._anew(parts, Known(self._making, then), Known(self._making, now))
         else:
@@ -132,26 +128,27 @@ class TableRun:
 
     # ------------------------------------------------------------------ what is on record
 
-    def _anew(self, parts: "_Parts", then: Known, now: Known) -> "_Taken":
+    def _anew(self, parts: Parts, then: Known, now: Known) -> "_Taken":
         """Has all records read: nobody knows the facts of those before, or they read otherwise."""
-        store, arrived = parts.store, parts.rows
-        known = arrival.without(self._known(store), arrived)
-        known = kept(known) if self._is_twins(store) else known
         was, before = Known(then.making, then.announced), Said()
-        if not known.isEmpty():
-            was, before = rounds.reading(_Parts(self, store, known, only_read=True), was)
-        every = _Parts(self, store, known.unionByName(arrived), anew=True)
-        after, said = rounds.reading(every, now.with_facts(every.glance(now)))
-        parts.read_rows = every.rows
+        known = self._known(parts.store, parts.rows)
+        parts.has_known = known is not None
+        if known is not None:
+            was, before = rounds.reading(replace(parts, rows=known, only_read=True), was)
+            parts.rows = known.unionByName(parts.rows)
+        parts.anew = True
+        after, said = rounds.reading(parts, now.with_facts(parts.glance(now)))
         return _Taken(was, after, said.since(before), said, whole=True)
 
-    def _known(self, store: Store) -> DataFrame:
-        """All records that the runs before have read."""
+    def _known(self, store: Store, arrived: DataFrame) -> DataFrame | None:
+        """The records of the runs before, but those that are read again; None: there are none."""
         if self._is_twins(store):
-            return arrival.landed_before(self.spark, self.manifest, self.cut, self.run - 1)
-        if not store.exists():
-            return arrival.made(self.spark, (), self.run)
-        return store.known().drop("entry_key", "entry_other", "entry_link")
+            known = arrival.landed_before(self.spark, self.manifest, self.cut, self.run - 1)
+        elif store.exists():
+            known = store.known().drop(*ENTRY.names)
+        else:
+            return None
+        return arrival.without(known, arrived)
 
     def _is_twins(self, store: Store) -> bool:
         """Whether a release before has made the history, and keeps other things on record."""
@@ -160,7 +157,7 @@ class TableRun:
 
     # ------------------------------------------------------------------ the commit
 
-    def _committed(self, parts: "_Parts", taken: "_Taken", before: Noted | None) -> TableReceipt:
+    def _committed(self, parts: Parts, taken: "_Taken", before: Noted | None) -> TableReceipt:
         done = rounds.folding(parts, taken.before, taken.now, taken.said, whole=taken.whole)
         counts = self._counts(done, taken)
         conservation.check(counts, self.cut.topic)
@@ -176,17 +173,18 @@ class TableRun:
         )
         if before is None and not (counts.changes or counts.duplicates):
             return receipt  # no row was ever sent: there is no history to be made yet
-        versions = _remembered(parts.versions, before)
-        change, anew = self._change(versions, parts.keys, done.extent)
+        change, anew = self._change(parts, before)
         receipt = replace(
             receipt,
-            counts=replace(counts, **_totals(change, before, whole=done.extent.whole)),
+            counts=replace(
+                counts, **_totals(change, before, whole=parts.went is None and parts.keys is None)
+            ),
             changed=bool(change.come or change.gone),
         )
         forgotten = None if before is None else before.forgotten
         note = Noted(receipt, carried(done.known.facts), self._rules, forgotten=forgotten)
         if not anew and delta.exists(self.spark, self.history):
-            replacement.widen(versions, self.history)
+            replacement.widen(change, self.history)
         with delta.fenced(self.spark, self.run, note.text()):
             replacement.commit(change, self.history, anew=anew)
         return self._versioned(receipt)
@@ -196,18 +194,20 @@ class TableRun:
         quarantined = own.quarantined + taken.arrived.nowhere
         return replace(own, landed=taken.arrived.landed, quarantined=quarantined)
 
-    def _change(
-        self, versions: DataFrame, keys: Touched | None, extent: Extent
-    ) -> tuple[Replacement, bool]:
+    def _change(self, parts: Parts, before: Noted | None) -> tuple[Replacement, bool]:
         """What is changed in the history, and whether all of it is written anew."""
-        if not delta.exists(self.spark, self.history):
-            return replacement.of_new(versions), False
-        history = delta.read(self.spark, self.history)
-        if extent.whole and not replacement.fits(versions, history):
-            return replacement.of_all(versions, history), True
-        return replacement.compared(versions, history, keys), False
+        if parts.versions is None:
+            assert parts.went is not None  # noqa: S101 - keys went on, or were derived
+            return parts.went.replacement, False
+        versions, history = _remembered(parts.versions, before), None
+        if delta.exists(self.spark, self.history):
+            history = delta.read(self.spark, self.history)
+            if parts.is_whole and not replacement.fits(versions, history):
+                return replacement.of_all(versions, history), True
+        change = replacement.compared(versions, history, parts.keys)
+        return change if parts.went is None else change + parts.went.replacement, False
 
-    def _put_aside(self, parts: "_Parts", taken: "_Taken") -> None:
+    def _put_aside(self, parts: Parts, taken: "_Taken") -> None:
         """Puts into quarantine what cannot be read.
 
         What a run that failed has put there of the same records leaves; what somebody wants to be
@@ -216,7 +216,7 @@ class TableRun:
         path, table = self.lake.quarantine, self.cut.table
         application = f"{delta.APPLICATION}/{table}"
         if taken.arrived.refused and delta.applied(self.spark, path, application) < self.run:
-            delta.append(parts.refused(taken.now), path, self.run, application)
+            delta.append(parts.refused(taken.now, table), path, self.run, application)
         if self.given is None and self.cut.ranges:
             known = (record.at for record, _ in quarantine.refused(path, table, before=self.run))
             own = [at for at in known if any(_has(each, at) for each in self.cut.ranges)]
@@ -234,75 +234,10 @@ class _Taken:
     whole: bool = False
 
 
-def _onto(parts: "_Parts", known: Known) -> _Taken:
+def _onto(parts: Parts, known: Known) -> _Taken:
     """Has only those read that arrived."""
     now, said = rounds.reading(parts, known.with_facts(known.facts + parts.glance(known)))
     return _Taken(known, now, said, said)
-
-
-@dataclass(slots=True)
-class _Parts:
-    """The parts of the table, in Spark's tasks: see `strandline.law.rounds.Parts`.
-
-    `rows` are to be read; `anew`: they are all of the table's, `only_read`: to hear what they say.
-    `versions` is what was folded last, kept, `keys` those that it looked at; None: all.
-    """
-
-    table: TableRun
-    store: Store
-    rows: DataFrame
-    anew: bool = False
-    only_read: bool = False
-    read_rows: DataFrame | None = None
-    versions: DataFrame = field(init=False)
-    keys: Touched | None = None
-
-    def glance(self, known: Known) -> Facts:
-        """What the first records say: most say the same, and are not read twice then."""
-        few = self.rows.limit(_FEW).toArrow()
-        landed = Landed.of(few).pile(self.table.cut.topic).landed
-        return shard.read(known, landed).facts if len(landed) else NONE
-
-    def read(self, known: Known) -> Said:
-        """See `Parts`."""
-        telling = Telling.of(self.table.spark, Said())
-        found = read(self.rows, known, telling)
-        if self.only_read:
-            found.write.format("noop").mode("overwrite").save()
-        elif self.anew:
-            self.store.put_anew(found)
-        else:
-            self.store.put(found)
-        return telling.told
-
-    def derived(self, now: Known, before: Known, extent: Extent) -> Told:
-        """See `Parts`."""
-        every = self.store.every()
-        joins = joining(every)
-        rows = every.where("entry_key IS NOT NULL")
-        self.keys = None
-        if not extent.whole:
-            self.keys = touched(self.store.arrived(), joins)
-            rows = self.keys.of(rows, "entry_key")
-            joins = None if joins is None else self.keys.of(joins, "entry_key")
-        rows = grouped(rows, joins)
-        if extent.together:
-            rows = rows.withColumn(GROUP, F.lit(""))
-        spark = self.table.spark
-        telling = Telling.of(spark, Told())
-        tasks = _TASKS * spark.sparkContext.defaultParallelism
-        ordered = rows.repartition(tasks, GROUP).sortWithinPartitions(GROUP)
-        columns = now.view.columns
-        self.versions = kept(fold(ordered, now, before, self.table.run, columns, telling))
-        return telling.told
-
-    def refused(self, known: Known) -> DataFrame:
-        """Of the records that arrived those that nobody can read, as the quarantine has them."""
-        own = self.rows if self.read_rows is None else self.read_rows
-        found = read(own, known, Telling.of(self.table.spark, Said()))
-        found = found.where((F.col("run") == self.table.run) & F.col("reason").isNotNull())
-        named = found.withColumn("table", F.lit(self.table.cut.table))
-        return named.select("table", *RECORD.names, *REFUSED.names, "run")
 
 
 def _remembered(versions: DataFrame, before: Noted | None) -> DataFrame:

@@ -35,6 +35,7 @@ from strandline.changes.columns import (
 )
 from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS, Version
 from strandline.errors import BeyondAloneError
+from strandline.law.plain import heads
 from strandline.law.versions import Versions
 
 _TYPES: Mapping[str, pa.DataType] = {
@@ -213,22 +214,59 @@ def arrow(versions: Sequence[Version], heads: AbstractSet[Place], made: pa.Schem
     )
 
 
-def made(versions: Versions, columns: Mapping[str, ColumnType], topic: str) -> pa.Table:
-    """All versions of some keys as rows of a history with these business columns."""
-    fields, business = versions.columns()
-    keys = fields["key"]
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a history has of versions beside what they say, an entry for each of them.
+
+    `seen` is the text of `strandline.law.plain.heads`, `recorded` microseconds since 1970.
+    """
+
+    is_last: Sequence[bool]
+    seen: Sequence[str | None]
+    recorded: Sequence[int]
+
+
+def made(
+    versions: tuple[Mapping[str, Sequence[Any]], Mapping[str, Sequence[Any]]],
+    beside: Beside,
+    columns: Mapping[str, ColumnType],
+    topic: str,
+) -> pa.Table:
+    """Versions (`Versions.columns`) as rows of a history with these business columns."""
+    fields, business = versions
+    count = len(fields["key"])
     told: dict[str, Any] = {f"_{name}": own for name, own in fields.items()} | {
-        TOPIC: [topic] * len(keys),
-        RECORDED_AT: [micros(versions.recorded_at)] * len(keys),
+        TOPIC: [topic] * count,
+        RECORDED_AT: beside.recorded,
         IS_CURRENT: [until is None for until in fields["seq_to"]],
-        IS_HEAD: [key != following for key, following in zip_longest(keys, keys[1:])],
-        SCOPE: [None] * len(keys),
-        SEQ_SEEN: [None] * len(keys),
+        IS_HEAD: beside.is_last,
+        SCOPE: [None] * count,
+        SEQ_SEEN: beside.seen,
     }
     named = [(name, of.spark, business[name]) for name, of in columns.items()]
     named += [(name, of, told[name]) for name, of in (*COLUMNS, *INTERNAL_COLUMNS)]
     arrays = [pa.array(own, _type(of)) for _, of, own in named]
     return pa.table(arrays, [name for name, _, _ in named])
+
+
+def empty(keys: Sequence[str], columns: Mapping[str, ColumnType]) -> pa.Table:
+    """Rows of a history with a key and nothing else."""
+    named = [*((name, of.spark) for name, of in columns.items()), *COLUMNS, *INTERNAL_COLUMNS]
+    arrays = [pa.array(keys if n == KEY else [None] * len(keys), _type(of)) for n, of in named]
+    return pa.table(arrays, [name for name, _ in named])
+
+
+def all_made(versions: Versions, columns: Mapping[str, ColumnType], topic: str) -> pa.Table:
+    """All versions of some keys as rows of a history."""
+    fields, business = versions.columns()
+    keys = fields["key"]
+    is_last = [key != following for key, following in zip_longest(keys, keys[1:])]
+    seen = [
+        heads.seen(of) if last and (of := versions.standing(key)) is not None else None
+        for key, last in zip(keys, is_last, strict=True)
+    ]
+    recorded = [micros(versions.recorded_at)] * len(keys)
+    return made((fields, business), Beside(is_last, seen, recorded), columns, topic)
 
 
 def _cells(version: Version, heads: AbstractSet[Place]) -> dict[str, object]:

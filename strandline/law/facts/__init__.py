@@ -48,7 +48,8 @@ class Facts:
     `halves` are deletes and creates by the place that the two halves of a move share; `first` is
     the fence before the first read of each complete snapshot and table; `shared` are the positions
     that several changes have, `rewound` the deliveries that came again behind a rewind of their
-    partition; `repeated` is the last position at which something came twice.
+    partition; `repeated` is the last position at which something came twice; `unseen`: whether
+    there may be keys with records and without a version.
     """
 
     declared: Types = field(default_factory=dict)
@@ -66,6 +67,7 @@ class Facts:
     shared: frozenset[str] = frozenset()
     rewound: frozenset[Coordinates] = frozenset()
     repeated: str = ""
+    unseen: bool = False
 
     def __add__(self, other: "Facts") -> "Facts":
         """What is known from both."""
@@ -142,4 +144,5 @@ _MERGED: Mapping[str, Callable[[Any, Any], Any]] = {
     "shared": _united,
     "rewound": _united,
     "repeated": max,
+    "unseen": max,
 }

@@ -46,6 +46,27 @@ class Rows(Columns):
             getattr(self, name).extend([own[n] for n in records])
         return range(start, len(self.record))
 
+    def stand_in(  # noqa: PLR0913 - a row is its columns
+        self,
+        *,
+        position: str,
+        op: str,
+        tx_id: str | None,
+        best: int,
+        partition: int,
+        offset: int,
+        cells: Sequence[object],
+    ) -> int:
+        """Adds a row of which only this is known, before any that is read; its number."""
+        number = len(self.record)
+        said = {
+            "position": position, "op": op, "tx_id": tx_id, "best": best,
+            "partition": partition, "offset": offset, "cells": tuple(cells),
+        }  # fmt: skip
+        for name in (*LISTS, *_PLACE, "cells"):
+            getattr(self, name).append(said.get(name, _UNKNOWN.get(name)))
+        return number
+
     def only(self, numbers: Sequence[int]) -> "Rows":
         """These rows alone."""
         kept = Rows(tracked=self.tracked, strange=self.strange, reads_last=self.reads_last)
@@ -99,6 +120,7 @@ class Rows(Columns):
 
 
 _PLACE = ("topic_id", "partition", "offset")
+_UNKNOWN = {"record": -1, "key": "", "major": "", "own": "", "sent": (), "shape": -1}
 
 
 def _alike(one: object, other: object) -> bool:

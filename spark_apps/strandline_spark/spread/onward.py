@@ -1,0 +1,215 @@
+"""Keys that go on from their last versions, in Spark's tasks: see `strandline.law.onward`."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from strandline.alone.stores import history, landing
+from strandline.alone.stores.history import Beside
+from strandline.cells import values
+from strandline.cells.types import ColumnType, Kind
+from strandline.changes.columns import IS_CURRENT, KEY, RECORDED_AT, SEQ_FROM, SEQ_SEEN
+from strandline.law.facts import Facts
+from strandline.law.onward import Heads, Onward, Runner
+from strandline.law.shard import Known, Told
+from strandline.law.versions import FIELDS
+from strandline.runs.receipt import Counts
+from strandline_spark import delta
+from strandline_spark.changes import quoted
+from strandline_spark.checkpoint import kept
+from strandline_spark.single import single
+from strandline_spark.spread.folding import history_schema
+from strandline_spark.spread.groups import GROUP, Touched
+from strandline_spark.spread.replacement import GONE, Replacement
+from strandline_spark.spread.rows import RECORD, chunks
+
+# What is told of a key beside its versions, on the last of them, or on a row without a version.
+LEFT, STOOD, WAS_OPEN, CHANGES, ABSORBED, SAME = (
+    "_left", "_stood", "_was_open", "_changes", "_absorbed", "_same",
+)  # fmt: skip
+_EXTRA = (LEFT, STOOD, WAS_OPEN, CHANGES, ABSORBED, SAME)
+_TYPES = ("boolean", "string", "boolean", "int", "int", "boolean")
+_TOLD = ", ".join(f"{name} {of}" for name, of in zip(_EXTRA, _TYPES, strict=True))
+_HEAD = "head"
+_AT_ONCE = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Went:
+    """What became of keys that could go on: `rows`, kept, and what they sum up to (`_sums`)."""
+
+    rows: DataFrame
+    sums: Mapping[str, int]
+
+    @property
+    def left(self) -> DataFrame | None:
+        """`name` of the keys that could not; None: there are none."""
+        if not self.sums["left"]:
+            return None
+        return self.rows.where(LEFT).select(F.col(KEY).alias("name"))
+
+    def without(self, keys: Touched) -> "Went":
+        """Only keys that are none of these, which have been derived."""
+        names = keys.names.withColumnRenamed("name", KEY)
+        names = F.broadcast(names) if keys.is_few else names
+        rows = self.rows.where(f"NOT {LEFT}").join(names, KEY, "left_anti")
+        return Went(rows, single(rows.agg(*_sums())).asDict())
+
+    @property
+    def told(self) -> Told:
+        """What the keys tell of their table."""
+        changes, absorbed = self.sums["changes"], self.sums["absorbed"]
+        counts = Counts(changes + absorbed, changes, 0, absorbed)
+        return Told(counts, facts=Facts(unseen=bool(self.sums["bare"])))
+
+    @property
+    def replacement(self) -> Replacement:
+        """What they change in the history: each last version goes, for what takes its place."""
+        versions = self.rows.where(F.col(SEQ_FROM).isNotNull())
+        come = versions.drop(*_EXTRA).withColumn(GONE, F.lit(False))
+        heads = self.rows.where(F.col(STOOD).isNotNull())
+        gone = heads.select(KEY, F.col(STOOD).alias(SEQ_FROM), F.lit(True).alias(GONE))
+        sums = self.sums
+        rows = come.unionByName(gone, allowMissingColumns=True) if sums["stood"] else come
+        return Replacement(
+            rows,
+            come=sums["come"],
+            gone=sums["gone"],
+            made=sums["made"],
+            open=sums["open"],
+            stood=sums["stood"],
+            stood_open=sums["stood_open"],
+            going=sums["stood"],
+            alone=0,
+            heads=sums["stood"],
+        )
+
+
+def _sums() -> list[Column]:
+    version, stood = F.col(SEQ_FROM).isNotNull(), F.col(STOOD).isNotNull()
+    return [
+        F.count_if(LEFT).alias("left"),
+        F.coalesce(F.sum(CHANGES), F.lit(0)).alias("changes"),
+        F.coalesce(F.sum(ABSORBED), F.lit(0)).alias("absorbed"),
+        F.count_if(~version & ~F.col(LEFT)).alias("bare"),
+        F.count_if(version).alias("made"),
+        F.count_if(version & F.col(IS_CURRENT)).alias("open"),
+        F.count_if(version & ~F.col(SAME)).alias("come"),
+        F.count_if(stood).alias("stood"),
+        F.count_if(stood & F.col(WAS_OPEN)).alias("stood_open"),
+        F.count_if(stood & ~F.col(SAME)).alias("gone"),
+    ]
+
+
+def goes_on(
+    records: DataFrame, heads: DataFrame | None, now: Known, since: str | None, tasks: int
+) -> Went:
+    """Folds records (as they are entered) onto the heads of a history; None: there is none yet."""
+    columns = now.view.columns
+    own = records.select(F.col("entry_key").alias(GROUP), *RECORD.names)
+    if heads is not None:
+        row = F.struct(*(F.col(quoted(name)) for name in heads.columns)).alias(_HEAD)
+        own = own.unionByName(heads.select(F.col(KEY).alias(GROUP), row), allowMissingColumns=True)
+    order = [GROUP, "topic_id", "partition", "offset"]
+    ordered = own.repartition(tasks, GROUP).sortWithinPartitions(*order)
+    schema = StructType([*history_schema(columns).fields, *delta.schema(_TOLD).fields])
+    seen = Observation("onward")
+    rows = ordered.mapInArrow(_Going(now, since, columns), schema)
+    rows = kept(rows.observe(seen, *_sums()))
+    return Went(rows, seen.get)
+
+
+@dataclass(frozen=True, slots=True)
+class _Going:
+    known: Known
+    since: str | None
+    columns: Mapping[str, ColumnType]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        runner = Runner.of(self.known, self.since)
+        topic = self.known.making.topic
+        for rows in chunks(batches, GROUP, _AT_ONCE):
+            heads, records = self._heads(rows), rows.filter(pc.is_valid(rows["topic_id"]))
+            landed = landing.columns(records, topic)
+            made = runner.run(heads, landed, records[GROUP].to_pylist())
+            yield from self._versions(made).to_batches()
+            yield from self._bare(made).to_batches()
+
+    def _heads(self, rows: pa.Table) -> Heads:
+        """The heads among the rows."""
+        if _HEAD not in rows.column_names:
+            return Heads({name: [] for name in FIELDS}, [], [], [])
+        of = rows.filter(pc.is_null(rows["topic_id"]))[_HEAD].combine_chunks()
+        row = pa.table(of.flatten(), [of.type.field(n).name for n in range(of.type.num_fields)])
+        fields = {name: _plainly(row[f"_{name}"]) for name in FIELDS}
+        business = [
+            _cells(row[name], kind) if name in row.column_names else [None] * row.num_rows
+            for name, kind in self.columns.items()
+        ]
+        return Heads(fields, business, row[SEQ_SEEN].to_pylist(), _plainly(row[RECORDED_AT]))
+
+    def _versions(self, made: Onward) -> pa.Table:
+        """The versions, the last of each key with what is told of the key."""
+        moment = self.known.moment
+        recorded = [moment if each is None else each for each in made.recorded]
+        beside = Beside(made.is_last, made.seen, recorded)
+        versions = (made.fields, made.business)
+        table = history.made(versions, beside, self.columns, self.known.making.topic)
+        number = {key: n for n, key in enumerate(made.keys)}
+        of = [
+            number[key] if last else None
+            for key, last in zip(made.fields["key"], made.is_last, strict=True)
+        ]
+        same = [each is not None for each in made.recorded]
+        return _with_told(table, [False] * len(of), of, made, same)
+
+    def _bare(self, made: Onward) -> pa.Table:
+        """A row for each key that is left, and for each that has no version."""
+        having = set(made.fields["key"])
+        none = [n for n, key in enumerate(made.keys) if key not in having]
+        left = sorted(made.left)
+        keys = [*(made.keys[n] for n in none), *left]
+        table = history.empty(keys, self.columns)
+        is_left = [False] * len(none) + [True] * len(left)
+        return _with_told(table, is_left, [*none, *[None] * len(left)], made, [False] * len(keys))
+
+
+def _with_told(
+    table: pa.Table,
+    left: list[bool],
+    of: list[int | None],
+    made: Onward,
+    same: list[bool],
+) -> pa.Table:
+    columns: dict[str, tuple[list[Any], pa.DataType]] = {
+        LEFT: (left, pa.bool_()),
+        STOOD: ([None if n is None else made.stood[n] for n in of], pa.string()),
+        WAS_OPEN: ([None if n is None else made.was_open[n] for n in of], pa.bool_()),
+        CHANGES: ([None if n is None else made.changes[n] for n in of], pa.int32()),
+        ABSORBED: ([None if n is None else made.absorbed[n] for n in of], pa.int32()),
+        SAME: (same, pa.bool_()),
+    }
+    for name, (own, kind) in columns.items():
+        table = table.append_column(name, pa.array(own, kind))
+    return table
+
+
+def _plainly(column: pa.ChunkedArray) -> list[Any]:
+    """A column; instants as microseconds since 1970."""
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.int64())
+    return list(column.to_pylist())
+
+
+def _cells(column: pa.ChunkedArray, of: ColumnType) -> list[object]:
+    """Business cells as the law has them."""
+    found = column.to_pylist()
+    if of.kind is Kind.FLOAT:
+        return [None if value is None else values.single(value) for value in found]
+    return list(found)

@@ -1,0 +1,139 @@
+"""The parts of a table, in Spark's tasks: what `strandline.law.rounds` asks for, as jobs."""
+
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from strandline.changes.columns import IS_HEAD, KEY
+from strandline.law import shard
+from strandline.law.facts import NONE, Facts
+from strandline.law.rounds import Extent, Said
+from strandline.law.shard import Known, Told
+from strandline_spark import delta
+from strandline_spark.checkpoint import kept
+from strandline_spark.spread import onward
+from strandline_spark.spread.folding import fold
+from strandline_spark.spread.groups import GROUP, Touched, grouped, joining, touched
+from strandline_spark.spread.onward import Went
+from strandline_spark.spread.reading import read
+from strandline_spark.spread.rows import RECORD, REFUSED, Landed
+from strandline_spark.spread.store import Store
+from strandline_spark.spread.telling import Telling
+
+_FEW = 200  # records that are looked at before all are read
+_TASKS = 4  # for each processor
+_MANY = 100_000  # names that not every task is told of
+
+
+@dataclass(slots=True)
+class Parts:
+    """See `strandline.law.rounds.Parts`; `store` and `history` are those of the table.
+
+    `rows` are to be read; `anew`: they are all of the table's, `only_read`: to hear what they say.
+    `has_known`: whether there are records of runs before. `went` and `versions` are what keys came
+    to that could go on, and those that were derived, of which `keys` are the names; None: all.
+    """
+
+    store: Store
+    history: str
+    topic: str
+    rows: DataFrame
+    has_known: bool
+    anew: bool = False
+    only_read: bool = False
+    went: Went | None = field(default=None, init=False)
+    versions: DataFrame | None = field(default=None, init=False)
+    keys: Touched | None = field(default=None, init=False)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all keys of the table were derived."""
+        return self.went is None and self.keys is None
+
+    @property
+    def _spark(self) -> SparkSession:
+        return self.store.spark
+
+    def glance(self, known: Known) -> Facts:
+        """What the first records say: most say the same, and are not read twice then."""
+        few = self.rows.limit(_FEW).toArrow()
+        landed = Landed.of(few).pile(self.topic).landed
+        return shard.read(known, landed).facts if len(landed) else NONE
+
+    def read(self, known: Known) -> Said:
+        """Has the records read, and entered."""
+        telling = Telling.of(self._spark, Said())
+        found = read(self.rows, known, telling)
+        if self.only_read:
+            found.write.format("noop").mode("overwrite").save()
+        elif self.anew:
+            self.store.put_anew(found)
+        else:
+            self.store.put(found)
+        return telling.told
+
+    def derived(self, now: Known, before: Known, extent: Extent) -> Told:
+        """Has keys go on that can, and shards folded of those that cannot."""
+        joins = joining(self.store.every())
+        self.went = self.versions = self.keys = None
+        if extent.together or (extent.whole and self.has_known):
+            return self._folded(now, before, joins, extent)
+        self.went = self._gone_on(now, extent)
+        names = self._left(self.went, now)
+        if names is None:
+            return self.went.told
+        self.keys = touched(names, joins)
+        told = self._folded(now, before, joins, extent)
+        self.went = self.went.without(self.keys)
+        return told + self.went.told
+
+    def _gone_on(self, now: Known, extent: Extent) -> Went:
+        records, heads = self._arrived(), None
+        if delta.exists(self._spark, self.history):
+            heads = delta.read(self._spark, self.history).where(IS_HEAD)
+            if extent.since is None:
+                keys = records.select(F.col("entry_key").alias(KEY))
+                heads = heads.join(keys, KEY, "left_semi")
+        return onward.goes_on(records, heads, now, extent.since, self._tasks)
+
+    def _left(self, went: Went, now: Known) -> DataFrame | None:
+        """`name` of keys that are to be derived: those left, and those known without a version."""
+        found = went.left
+        if now.facts.unseen and self.has_known:
+            heads = delta.read(self._spark, self.history).where(IS_HEAD).select(KEY)
+            mine = self._arrived().select(F.col("entry_key").alias(KEY)).distinct()
+            lone = mine.join(heads, KEY, "left_anti")
+            known = self.store.known().select(F.col("entry_key").alias(KEY))
+            unseen = kept(lone.join(known, KEY, "left_semi").select(F.col(KEY).alias("name")))
+            if not unseen.isEmpty():
+                found = unseen if found is None else found.unionByName(unseen)
+        return found
+
+    def _folded(self, now: Known, before: Known, joins: DataFrame | None, extent: Extent) -> Told:
+        rows = self.store.every().where("entry_key IS NOT NULL")
+        if self.keys is not None:
+            rows = self.keys.of(rows, "entry_key")
+            joins = None if joins is None else self.keys.of(joins, "entry_key")
+        rows = grouped(rows, joins)
+        if extent.together:
+            rows = rows.withColumn(GROUP, F.lit(""))
+        telling = Telling.of(self._spark, Told())
+        ordered = rows.repartition(self._tasks, GROUP).sortWithinPartitions(GROUP)
+        columns = now.view.columns
+        self.versions = kept(fold(ordered, now, before, self.store.run, columns, telling))
+        return telling.told
+
+    def _arrived(self) -> DataFrame:
+        return self.store.arrived().where("entry_key IS NOT NULL")
+
+    @property
+    def _tasks(self) -> int:
+        return _TASKS * self._spark.sparkContext.defaultParallelism
+
+    def refused(self, known: Known, table: str) -> DataFrame:
+        """Of the records that arrived those that nobody can read, as the quarantine has them."""
+        found = read(self.rows, known, Telling.of(self._spark, Said()))
+        found = found.where((F.col("run") == self.store.run) & F.col("reason").isNotNull())
+        named = found.withColumn("table", F.lit(table))
+        return named.select("table", *RECORD.names, *REFUSED.names, "run")

@@ -1,0 +1,234 @@
+"""Plain keys that go on from their last versions: what arrived is folded onto what stands.
+
+That needs nothing of what is on record, so a run costs what arrived. What is not plain, or not
+surely newer than all that its key has seen, is *left*: those keys are derived from their records.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from strandline.changes.position import FIRST_EPOCH
+from strandline.law import group
+from strandline.law.decode.typed import Typed
+from strandline.law.landed import Landed
+from strandline.law.plain import heads
+from strandline.law.plain.fold import SEQ_FROM, SEQ_TO, Fences, Made, Standing, fold
+from strandline.law.plain.rows import Rows
+from strandline.law.shard import Known
+from strandline.law.versions import as_columns
+
+_NEW_KEY = "__debezium.newkey"
+_NO_FENCES = Fences((), (), frozenset(), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """The last versions of keys, as `Versions.columns` has them, and what the keys have seen.
+
+    `recorded` is when the versions were, in microseconds since 1970.
+    """
+
+    fields: Mapping[str, Sequence[Any]]
+    business: Sequence[Sequence[object]]
+    seen: Sequence[str | None]
+    recorded: Sequence[int]
+
+
+@dataclass(slots=True)
+class Onward:
+    """The versions that keys have now, from their last ones of before on.
+
+    `fields` and `business` are as `Versions.columns` has them. Of each version besides: whether it
+    is the last of its key, the text that then goes beside it, and when it was recorded, if it is
+    what it was. Of each key: the position at which its last version of before began (None where
+    there was none), whether that one was open, its changes, and tombstones that add nothing.
+    """
+
+    fields: dict[str, list[Any]]
+    business: dict[str, list[Any]]
+    is_last: list[bool] = field(default_factory=list)
+    seen: list[str | None] = field(default_factory=list)
+    recorded: list[int | None] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    stood: list[str | None] = field(default_factory=list)
+    was_open: list[bool] = field(default_factory=list)
+    changes: list[int] = field(default_factory=list)
+    absorbed: list[int] = field(default_factory=list)
+    left: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Runner:
+    """What a task goes on with; it keeps what it has learned of how records are written.
+
+    `since` is the first position at which a fence stands that did not before, as a major part.
+    """
+
+    known: Known
+    view: group.Table
+    typed: Typed
+    fences: Fences | None
+    since: str | None
+
+    @staticmethod
+    def of(known: Known, since: str | None) -> "Runner":
+        """One for a table."""
+        view = known.view
+        decoder = known.table().records.decoder
+        return Runner(known, view, Typed(decoder), Fences.of(view.fences), since)
+
+    def run(self, heads_of: Heads, landed: Landed, keys: Sequence[str]) -> Onward:
+        """What becomes of keys with these last versions and new records.
+
+        `landed` are sorted by key, and then in order of their places; `keys` are theirs.
+        """
+        connector, left = self.view.connector, set[str]()
+        rows = Rows(reads_last=connector is not None and connector.reads_last)
+        standing = self._standing(heads_of, rows, left)
+        if not self._goes_on or connector is None:
+            return _nothing(rows, tuple(self.view.columns), {*keys, *standing} | left)
+        if connector.infers_moves:
+            left |= set(keys)
+        read, rejected = self.typed.read(landed.key, landed.value, landed.timestamp, landed.headers)
+        new = rows.add(read, landed, range(len(landed)))
+        absorbed = self._behind_deletes(landed, keys, rows, new, rejected, left)
+        rows.align(self.view.columns, self.typed.shapes, self.view.shape.tracked)
+        members: dict[str, list[int]] = {}
+        for n in new:
+            members.setdefault(rows.key[n], []).append(n)
+        left |= self._not_plain(rows, members, standing)
+        named = set(keys)
+        left |= {keys[rows.record[n]] for n in new if rows.key[n] != keys[rows.record[n]]}
+        wanted = {key: own for key, own in members.items() if key not in left and key in named}
+        if self.since is not None:
+            wanted |= {
+                key: []
+                for key, of in standing.items()
+                if of.open is not None and key not in left and key not in wanted
+            }
+        fences = self.fences or _NO_FENCES
+        found, others = fold(wanted.items(), rows, standing, fences, connector)
+        left.update(others)
+        made = {key: of for key, of in found.items() if key not in left}
+        recorded = dict(zip(heads_of.fields["key"], heads_of.recorded, strict=True))
+        return self._told(made, standing, rows, members, absorbed, recorded, left)
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether keys of the table may be plain, by what is known of all of it."""
+        facts = self.view.facts
+        forms = {columns for _, columns in facts.latest}
+        return self.fences is not None and not facts.shared and len(forms) < 2
+
+    def _standing(self, of: Heads, rows: Rows, left: set[str]) -> dict[str, Standing]:
+        found: dict[str, Standing] = {}
+        names_of = of.fields.keys()
+        for n, key in enumerate(of.fields["key"]):
+            fields = {name: of.fields[name][n] for name in names_of}
+            cells = [column[n] for column in of.business]
+            stands = heads.standing(of.seen[n], fields, cells, rows)
+            if stands is None:
+                left.add(key)
+            else:
+                found[key] = stands
+        return found
+
+    def _behind_deletes(  # noqa: PLR0913, PLR0917 - what the stream has come to
+        self,
+        landed: Landed,
+        keys: Sequence[str],
+        rows: Rows,
+        new: Iterable[int],
+        rejected: Sequence[int],
+        left: set[str],
+    ) -> dict[str, int]:
+        """Counts tombstones that add nothing to the delete before them; leaves what is unclear."""
+        deletes = {rows.record[n]: n for n in new if rows.op[n] == "d"}
+        absorbed: dict[str, int] = {}
+        for number in rejected:
+            key = keys[number]
+            is_behind = (
+                number - 1 in deletes
+                and keys[number - 1] == key
+                and landed.value[number] is None
+                and landed.key[number] == landed.key[number - 1]
+                and landed.partition[number] == landed.partition[number - 1]
+                and landed.topic_id[number] == landed.topic_id[number - 1]
+                and not any(name.startswith(_NEW_KEY) for name, _ in landed.headers[number])
+                and self.typed.is_plain_key(landed.key[number])
+            )
+            if is_behind:
+                absorbed[key] = absorbed.get(key, 0) + 1
+            else:
+                left.add(key)
+        return absorbed
+
+    def _not_plain(
+        self, rows: Rows, members: Mapping[str, list[int]], standing: Mapping[str, Standing]
+    ) -> set[str]:
+        """Keys of which something is to be found out, or that are not surely newer."""
+        facts = self.view.facts
+        left = {rows.key[n] for n in rows.moved} | {other for other, _ in rows.moved.values()}
+        reads = sorted({place[len(FIRST_EPOCH) : -16] for place in facts.reads})
+        twice = {each[len(FIRST_EPOCH) :] for each in self.known.twice}
+        for key, own in members.items():
+            of = standing.get(key)
+            doubtful = (
+                of is not None and of.reach >= rows.major[own[0]],
+                bool(facts.open) and any(rows.tx_id[n] in facts.open for n in own),
+                bool(reads) and any(_spans(rows, n, reads) for n in own),
+                bool(twice) and any(rows.major[n] in twice for n in own),
+            )
+            if any(doubtful):
+                left.add(key)
+        if self.since is not None:
+            bare = self.since[len(FIRST_EPOCH) :]
+            left |= {key for key, of in standing.items() if of.reach >= bare}
+        return left
+
+    def _told(  # noqa: PLR0913, PLR0917 - what the stream has come to
+        self,
+        made: Mapping[str, Standing],
+        standing: Mapping[str, Standing],
+        rows: Rows,
+        members: Mapping[str, list[int]],
+        absorbed: Mapping[str, int],
+        recorded: Mapping[str, int],
+        left: set[str],
+    ) -> Onward:
+        versions: list[tuple[str, Made]] = []
+        told = Onward({}, {}, left=left)
+        for key in sorted(made):
+            of, before = made[key], standing.get(key)
+            own = of.versions if of.open is None else [*of.versions, of.open]
+            first = None if before is None else _head(before)
+            versions += [(key, each) for each in own]
+            told.is_last += [False] * len(own)
+            told.seen += [None] * len(own)
+            told.recorded += [None] * len(own)
+            if own:
+                told.is_last[-1], told.seen[-1] = True, heads.seen(of)
+                told.recorded[-1] = recorded[key] if own[-1] == first else None
+            told.keys.append(key)
+            told.stood.append(None if first is None else first[SEQ_FROM])
+            told.was_open.append(first is not None and first[SEQ_TO] is None)
+            told.changes.append(len(members.get(key, ())))
+            told.absorbed.append(absorbed.get(key, 0))
+        names_of = tuple(self.view.columns)
+        told.fields, told.business = as_columns(versions, rows, names_of, {})
+        return told
+
+
+def _head(of: Standing) -> Made:
+    return of.versions[-1] if of.open is None else of.open
+
+
+def _nothing(rows: Rows, columns: Sequence[str], left: Collection[str]) -> Onward:
+    fields, business = as_columns((), rows, columns, {})
+    return Onward(fields, business, left=set(left))
+
+
+def _spans(rows: Rows, n: int, reads: Sequence[str]) -> bool:
+    """Whether reads stand between the commit before a change and its own place."""
+    return rows.op[n] != "r" and any(rows.major[n] < place < rows.own[n] for place in reads)
