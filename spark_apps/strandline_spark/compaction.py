@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from types import MappingProxyType
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -73,6 +74,8 @@ SETTINGS = {
     "spark.databricks.delta.merge.materializeSource": "none",
 }
 
+BY_LAW = {"spark.sql.parquet.columnarReaderBatchSize": "512"}
+
 # Loggers of Spark that have a line for each query and each table, of what is meant to be so: plans
 # are cut short (above), and each table has a scheduler pool that nobody has configured.
 _CHATTY = (
@@ -118,7 +121,7 @@ def by_law(spark: SparkSession, manifest: Manifest, known: Control) -> Receipt:
         log.info("%s: %s", cut.table, done.summary(manifest.work))
         return done
 
-    done = attempts(spark, manifest.tables, apply)
+    done = attempts(spark, manifest.tables, apply, own=BY_LAW)
     return Receipt(manifest.source, manifest.number, done, seconds=time.monotonic() - began)
 
 
@@ -150,10 +153,14 @@ def side_by_side(
 
 
 def attempts(
-    spark: SparkSession, cuts: Iterable[TableCut], work: _Work, few: Few = small.NONE
+    spark: SparkSession,
+    cuts: Iterable[TableCut],
+    work: _Work,
+    few: Few = small.NONE,
+    own: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[TableReceipt, ...]:
     """What the work did to each of these, tables of the source or others."""
-    every = {**SETTINGS, **memory.settings(spark)}
+    every = {**SETTINGS, **memory.settings(spark), **own}
 
     def attempt(cut: TableCut) -> TableReceipt:
         return _attempted(spark, {**every, **few.settings(cut.table)}, cut, work)

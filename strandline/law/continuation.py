@@ -264,16 +264,19 @@ def may_differ(was: group.Table, now: group.Table, lowest: str) -> bool:
     return shares and lowest <= was.facts.repeated
 
 
-def lowest(table: Table, arrived: AbstractSet[Coordinates]) -> str:
-    """The first position of the changes that arrived; behind all positions where there is none."""
-    plain = table.plain
-    places = [
-        FIRST_EPOCH + plain.rows.major[n]
-        for n, number in enumerate(plain.rows.record)
-        if plain.landed.at(number) in arrived
-    ]
-    for at, row in table.records.rows.items():
-        if at in arrived and row.change.seq:
+def lowest(table: Table, arrived: AbstractSet[Coordinates] | None = None) -> str:
+    """The first position of the changes that arrived; behind all positions where there is none.
+
+    None: all changes of the table did.
+    """
+    plain, rows = table.plain, table.records.rows
+    majors: Iterable[str] = plain.rows.major
+    if arrived is not None:
+        numbers = enumerate(plain.rows.record)
+        majors = (plain.rows.major[n] for n, of in numbers if plain.landed.at(of) in arrived)
+    places = [FIRST_EPOCH + first for first in [min(majors, default=None)] if first is not None]
+    for at, row in rows.items():
+        if (arrived is None or at in arrived) and row.change.seq:
             places.append(major_of(row.change.seq))
     return min(places, default=_BEHIND_ALL)
 
@@ -311,7 +314,12 @@ def entries_of(table: Table) -> dict[Coordinates, Entry]:
         found[landed.at(number)] = Entry(rows.key[n], other)
     for key, numbers in plain.tombstones.items():
         found |= {landed.at(number): Entry(key) for number in numbers}
-    found |= {at: Entry(each.key) for at, each in table.records.refused.items()}
+    return found | entries_of_others(table)
+
+
+def entries_of_others(table: Table) -> dict[Coordinates, Entry]:
+    """The same of those that the general decoder has read."""
+    found = {at: Entry(each.key) for at, each in table.records.refused.items()}
     connectors = table.records.facts.connectors
     infers = any(connector.infers_moves for connector in connectors)
     for at, row in table.records.rows.items():

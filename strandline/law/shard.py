@@ -17,8 +17,9 @@ from strandline.changes.rules import TableRules
 from strandline.connectors import Connector
 from strandline.formats.schema_history import SchemaHistory
 from strandline.law import corrections, group
-from strandline.law.continuation import Announced, Entry, entries_of, history_of, less, lowest, more
+from strandline.law.continuation import Announced, entries_of_others, history_of, less, lowest, more
 from strandline.law.decode.general import Decoder, Kin
+from strandline.law.decode.typed import Typed
 from strandline.law.facts import NONE, Facts
 from strandline.law.group import Doubts, repetition
 from strandline.law.landed import Landed
@@ -99,7 +100,10 @@ class Pile:
 
     def onto(self, known: Known) -> Table:
         """The table with these records."""
-        table = known.table()
+        return self.put_on(known.table(), known)
+
+    def put_on(self, table: Table, known: Known) -> Table:
+        """A table that has none, with these records."""
         numbers = table.plain.landed.extend(self.landed)
         table.run(numbers, known.announced.history, known.announced.snapshots)
         table.correct(map(corrections.read, self.corrected))
@@ -108,27 +112,66 @@ class Pile:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What records say: of each by its number where it is found again, and if it is refused.
+    """What records say, an entry of each list for each of them, as in `continuation.Entry`.
 
-    `lowest` is the first position of their changes, behind all others where there is none.
+    `refused` are those that cannot be read, by their number. `lowest` is the first position of
+    their changes, behind all others where there is none.
     """
 
-    entries: Sequence[Entry]
+    keys: Sequence[str | None]
+    others: Sequence[str | None]
+    links: Sequence[str | None]
     refused: Mapping[int, Quarantined]
     facts: Facts
     lowest: str
 
 
-def read(known: Known, landed: Landed) -> Read:
-    """What these records say, in the light of what is known of their table."""
-    table = Pile(landed).onto(known)
-    numbers = {landed.at(n): n for n in range(len(landed))}
-    entries = [Entry()] * len(landed)
-    for at, entry in entries_of(table).items():
-        entries[numbers[at]] = entry
-    refused = {numbers[at]: each for at, each in table.records.refused.items()}
-    facts = _told(table.surveyed(), known.facts)
-    return Read(entries, refused, facts, lowest(table, numbers.keys()))
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads records of a table; it keeps what it has learned of how they are written."""
+
+    known: Known
+    typed: Typed
+
+    @staticmethod
+    def of(known: Known) -> "Reader":
+        """One for a table of which this is known."""
+        return Reader(known, Typed(known.table().records.decoder))
+
+    def read(self, landed: Landed) -> Read:
+        """What these records say, in the light of what is known of their table."""
+        table = self.known.table()
+        table.plain.typed = self.typed
+        table = Pile(landed).put_on(table, self.known)
+        keys, others, links = _entries(table)
+        refused: dict[int, Quarantined] = {}
+        if table.records.landed:
+            left = (n for n, key in enumerate(keys) if key is None)
+            numbers = {landed.at(n): n for n in left}
+            for at, entry in entries_of_others(table).items():
+                n = numbers[at]
+                keys[n], others[n], links[n] = entry.key, entry.other, entry.link
+            refused = {numbers[at]: each for at, each in table.records.refused.items()}
+        facts = _told(table.surveyed(), self.known.facts)
+        return Read(keys, others, links, refused, facts, lowest(table))
+
+
+_Names = list[str | None]
+
+
+def _entries(table: Table) -> tuple[_Names, _Names, _Names]:
+    """The names of records that the typed decoder has read."""
+    plain, rows = table.plain, table.plain.rows
+    count = len(plain.landed)
+    keys, others, links = _Names([None] * count), _Names([None] * count), _Names([None] * count)
+    for number, key in zip(rows.record, rows.key, strict=True):
+        keys[number] = key
+    for n, (other, _) in rows.moved.items():
+        others[rows.record[n]] = other
+    for key, numbers in plain.tombstones.items():
+        for number in numbers:
+            keys[number] = key
+    return keys, others, links
 
 
 def _told(facts: Facts, known: Facts) -> Facts:

@@ -104,10 +104,11 @@ class Cut:
         said = []
         for batch in dealt(self.choices, self.read_now):
             landed, records = self._landed(batch), {record.at: record for record in batch}
-            told = shard.read(known, landed)
-            for n, entry in enumerate(told.entries):
+            told = shard.Reader.of(known).read(landed)
+            entries = map(Entry, told.keys, told.others, told.links)
+            for n, entry in enumerate(entries):
                 self.entered[landed.at(n)] = records[landed.at(n)], entry, self.run_number
-            nowhere = sum(told.entries[n].key is None for n in told.refused)
+            nowhere = sum(told.keys[n] is None for n in told.refused)
             counts = len(landed), len(told.refused), nowhere
             said.append(Said(told.facts, told.lowest, *counts))
         return reduce(add, said, Said())

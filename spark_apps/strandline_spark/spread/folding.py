@@ -16,7 +16,7 @@ from strandline.law.shard import Known, Told
 from strandline_spark import delta
 from strandline_spark.changes import quoted
 from strandline_spark.spread.groups import GROUP
-from strandline_spark.spread.rows import Landed, chunks
+from strandline_spark.spread.rows import Landed, chunks, uncollected
 from strandline_spark.spread.telling import Telling
 
 _AT_ONCE = 20_000  # records that are folded together: what is known of the table is made for each
@@ -51,6 +51,10 @@ class _Folding:
     tell: Callable[[int, Told], None]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with uncollected():
+            yield from self._each(batches)
+
+    def _each(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         topic = self.now.making.topic
         for number, rows in enumerate(chunks(batches, GROUP, _AT_ONCE)):
             landed = Landed.of(rows)

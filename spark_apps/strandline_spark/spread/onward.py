@@ -27,7 +27,7 @@ from strandline_spark.single import single
 from strandline_spark.spread.folding import history_schema
 from strandline_spark.spread.groups import GROUP, Touched
 from strandline_spark.spread.replacement import GONE, Replacement
-from strandline_spark.spread.rows import RECORD, chunks
+from strandline_spark.spread.rows import RECORD, chunks, uncollected
 
 # What is told of a key beside its versions, on the last of them, or on a row without a version.
 LEFT, STOOD, WAS_OPEN, CHANGES, ABSORBED, SAME = (
@@ -132,6 +132,10 @@ class _Going:
     columns: Mapping[str, ColumnType]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with uncollected():
+            yield from self._each(batches)
+
+    def _each(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         runner = Runner.of(self.known, self.since)
         topic = self.known.making.topic
         for rows in chunks(batches, GROUP, _AT_ONCE):

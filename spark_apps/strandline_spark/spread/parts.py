@@ -6,10 +6,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from strandline.changes.columns import IS_HEAD, KEY
-from strandline.law import shard
 from strandline.law.facts import NONE, Facts
 from strandline.law.rounds import Extent, Said
-from strandline.law.shard import Known, Told
+from strandline.law.shard import Known, Reader, Told
 from strandline_spark import delta
 from strandline_spark.checkpoint import kept
 from strandline_spark.spread import onward
@@ -59,7 +58,7 @@ class Parts:
         """What the first records say: most say the same, and are not read twice then."""
         few = self.rows.limit(_FEW).toArrow()
         landed = Landed.of(few).pile(self.topic).landed
-        return shard.read(known, landed).facts if len(landed) else NONE
+        return Reader.of(known).read(landed).facts if len(landed) else NONE
 
     def read(self, known: Known) -> Said:
         """Has the records read, and entered."""

@@ -7,11 +7,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from strandline.law import shard
-from strandline.law.continuation import Entry
+from strandline.law.facts import NONE
 from strandline.law.rounds import Said
-from strandline.law.shard import Known
-from strandline_spark.spread.rows import ENTERED, REFUSED, Landed
+from strandline.law.shard import Known, Read, Reader
+from strandline_spark.spread.rows import ENTERED, REFUSED, Landed, uncollected
 from strandline_spark.spread.telling import Telling
 
 _READ = pa.schema([*ENTERED, *REFUSED])
@@ -28,43 +27,38 @@ class _Reading:
     tell: Callable[[int, Said], None]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with uncollected():
+            yield from self._each(batches)
+
+    def _each(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        reader = Reader.of(self.known)
         for number, batch in enumerate(batches):
             rows = Landed.of(pa.Table.from_batches([batch]))
-            yield from _with_entries(rows.corrected, *_of_corrections(rows.corrected))
+            if rows.corrected.num_rows:
+                yield from _of_corrections(rows.corrected)
             if not rows.landed.num_rows:
                 continue
-            pile = rows.pile(self.known.making.topic)
-            found = shard.read(self.known, pile.landed)
-            refused = [found.refused.get(n) for n in range(len(pile.landed))]
-            nowhere = sum(found.entries[n].key is None for n in found.refused)
-            counts = len(pile.landed), len(found.refused), nowhere
+            found = reader.read(rows.pile(self.known.making.topic).landed)
+            nowhere = sum(found.keys[n] is None for n in found.refused)
+            counts = rows.landed.num_rows, len(found.refused), nowhere
             self.tell(number, Said(found.facts, found.lowest, *counts))
-            said = [None if why is None else (why.key, why.reason, why.detail) for why in refused]
-            yield from _with_entries(rows.landed, found.entries, said)
+            yield from _with_entries(rows.landed, found)
 
 
-_Said = tuple[str | None, str, str]
-
-
-def _of_corrections(rows: pa.Table) -> tuple[list[Entry], list[_Said | None]]:
+def _of_corrections(rows: pa.Table) -> list[pa.RecordBatch]:
     """What a reconciliation has made is found under its key, which is in place of a topic's id."""
-    return [Entry(key) for key in rows["topic_id"].to_pylist()], [None] * rows.num_rows
+    keys, none = rows["topic_id"].to_pylist(), [None] * rows.num_rows
+    return _with_entries(rows, Read(keys, none, none, {}, NONE, ""))
 
 
-def _with_entries(
-    rows: pa.Table, entries: Iterable[Entry], refused: list[_Said | None]
-) -> list[pa.RecordBatch]:
-    own = list(entries)
-    named = {
-        "entry_key": [each.key for each in own],
-        "entry_other": [each.other for each in own],
-        "entry_link": [each.link for each in own],
-        "record_key": [why and why[0] for why in refused],
-        "reason": [why and why[1] for why in refused],
-        "detail": [why and why[2] for why in refused],
-    }
+def _with_entries(rows: pa.Table, of: Read) -> list[pa.RecordBatch]:
+    refused: dict[str, list[str | None]] = {name: [None] * rows.num_rows for name in REFUSED.names}
+    for n, why in of.refused.items():
+        for name, said in zip(REFUSED.names, (why.key, why.reason, why.detail), strict=True):
+            refused[name][n] = said
+    named = {"entry_key": of.keys, "entry_other": of.others, "entry_link": of.links, **refused}
     columns = [
         pa.array(named[of.name], of.type) if of.name in named else rows[of.name].cast(of.type)
         for of in _READ
     ]
-    return list(pa.table(columns, schema=_READ).to_batches()) if own else []
+    return list(pa.table(columns, schema=_READ).to_batches())

@@ -1,6 +1,8 @@
 """Landed records as Spark's tasks have them: rows in Arrow become a pile that the law takes."""
 
+import gc
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -47,6 +49,16 @@ class Landed:
         """The records as the law takes them."""
         corrected = [landing.record(row) for row in self.corrected.to_pylist()]
         return Pile(landing.columns(self.landed, topic), corrected)
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Inside, nobody looks for cycles of objects: what is made of records has none, and is much."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _last(rows: pa.Table) -> pa.Array:

@@ -179,13 +179,18 @@ def columns(rows: pa.Table, topic: str) -> Landed:
 
 
 def _headers(column: pa.ChunkedArray) -> list[Headers]:
-    lengths = pc.list_value_length(column)
-    if not pc.sum(lengths).as_py():
-        return [()] * len(column)
-    return [
-        tuple((each["key"], each["value"]) for each in headers or ())
-        for headers in column.to_pylist()
-    ]
+    """The headers of each record; most have none, and many have the same."""
+    found: list[Headers] = [()] * len(column)
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_pylist()
+    each = column.combine_chunks().flatten()
+    names, values = each.field("key").to_pylist(), each.field("value").to_pylist()
+    place = 0
+    for n, count in enumerate(lengths):
+        if count:
+            end = place + count
+            found[n] = tuple(zip(names[place:end], values[place:end], strict=True))
+            place = end
+    return found
 
 
 def record(row: Mapping[str, Any]) -> Record:
