@@ -15,7 +15,6 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from strandline.alone.stores.control import Control
 from strandline.errors import StrandlineError
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
@@ -36,7 +35,6 @@ from strandline_spark.batch import QUARANTINE
 from strandline_spark.connectors import CONNECTORS
 from strandline_spark.intake import Shared
 from strandline_spark.small import Few
-from strandline_spark.spread import table as spread_table
 from strandline_spark.table import TableRun
 
 log = logging.getLogger(__name__)
@@ -108,21 +106,6 @@ def compact(spark: SparkSession, manifest: Manifest) -> Receipt:
         done = side_by_side(spark, manifest, apply, few)
     seconds = round(time.monotonic() - began, 3)
     return Receipt(manifest.source, manifest.number, done, announced.records, seconds)
-
-
-def by_law(spark: SparkSession, manifest: Manifest, known: Control) -> Receipt:
-    """The same, by the law in plain Python."""
-    began = time.monotonic()
-    prepare(spark, SourceLake(manifest.lake, manifest.source))
-
-    def apply(own: SparkSession, cut: TableCut) -> TableReceipt:
-        done = spread_table.TableRun(own, manifest, cut, known).compact()
-        done = replace(done, way=Way.SPREAD)
-        log.info("%s: %s", cut.table, done.summary(manifest.work))
-        return done
-
-    done = attempts(spark, manifest.tables, apply, own=BY_LAW)
-    return Receipt(manifest.source, manifest.number, done, seconds=time.monotonic() - began)
 
 
 def prepare(spark: SparkSession, lake: SourceLake) -> None:

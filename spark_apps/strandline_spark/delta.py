@@ -179,6 +179,11 @@ def append(rows: DataFrame, path: str, run: int, application: str = APPLICATION)
     )
 
 
+def delete(spark: SparkSession, path: str, where: Column) -> None:
+    """Deletes the rows that meet the condition."""
+    DeltaTable.forPath(spark, path).delete(where)
+
+
 def remove(spark: SparkSession, path: str, places: DataFrame, reach: Column) -> int:
     """Deletes the rows of the table (`t`) at these places, within reach; how many places it were.
 
@@ -202,12 +207,12 @@ def committed_at(spark: SparkSession, path: str, number: int) -> float | None:
         return None
 
 
-def texts(spark: SparkSession, path: str) -> Iterator[tuple[int, str]]:
+def texts(spark: SparkSession, path: str, at: int | None = None) -> Iterator[tuple[int, str]]:
     """What runs left with their commits (see `fenced`), newest first, as far as the log goes back.
 
-    Read from the log's files: that starts no job.
+    Up to that version; None: the newest. Read from the log's files: that starts no job.
     """
-    for number in range(version(spark, path), -1, -1):
+    for number in range(version(spark, path) if at is None else at, -1, -1):
         try:
             text = read_text(spark, f"{path}/_delta_log/{number:020d}.json")
         except FileNotFoundError:

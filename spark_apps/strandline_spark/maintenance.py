@@ -29,12 +29,19 @@ def maintain(
     tables = side_by_side(
         spark, wanted, lambda own, cut: _Tended(own, manifest, cut, upkeep).receipt()
     )
+    done = tended(spark, manifest)
+    seconds = round(time.monotonic() - began, 3)
+    return Receipt(manifest.source, manifest.number, tables, seconds=seconds, stores=done)
+
+
+def tended(spark: SparkSession, manifest: Manifest) -> tuple[TableReceipt, ...]:
+    """Tends what a source has besides its tables."""
+    lake, upkeep = SourceLake(manifest.lake, manifest.source), Upkeep(**manifest.order)
+    prepare(spark, lake)
     # The log of what is read beside them: those of the watch tidy up after themselves.
     books = (lake.manifests, lake.publications, lake.partitions, lake.gaps)
     stores = [TableCut(p, "", ()) for p in (lake.landing, lake.quarantine, lake.control, *books)]
-    done = attempts(spark, stores, lambda own, cut: _store(own, manifest, cut.table, upkeep))
-    seconds = round(time.monotonic() - began, 3)
-    return Receipt(manifest.source, manifest.number, tables, seconds=seconds, stores=done)
+    return attempts(spark, stores, lambda own, cut: _store(own, manifest, cut.table, upkeep))
 
 
 @dataclass(frozen=True, slots=True)

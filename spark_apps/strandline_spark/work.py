@@ -14,13 +14,14 @@ from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import PUBLICATION, Manifest, TableCut, Work
 from strandline.runs.receipt import Receipt
 from strandline_spark import delta, files
-from strandline_spark.compaction import by_law, compact
+from strandline_spark.compaction import compact
 from strandline_spark.erase import erase
 from strandline_spark.handout import handed_out
-from strandline_spark.maintenance import maintain
+from strandline_spark.maintenance import maintain, tended
 from strandline_spark.reconcile import reconcile
 from strandline_spark.replay import replay, undo
 from strandline_spark.requeue import requeue
+from strandline_spark.spread.work import spread
 
 log = logging.getLogger(__name__)
 
@@ -58,12 +59,14 @@ def _spread(
     spark: SparkSession, manifest: Manifest, cuts: tuple[TableCut, ...], known: Control
 ) -> Receipt:
     """What was done to these tables, each over many tasks, and to what is no table."""
+    if os.environ.get(_BY_LAW) == "law":
+        done = spread(spark, replace(manifest, tables=cuts), known) if cuts else ()
+        stores = tended(spark, manifest) if manifest.work is Work.MAINTAIN else ()
+        return Receipt(manifest.source, manifest.number, done, stores=stores)
     if manifest.work is Work.MAINTAIN:
         return maintain(spark, manifest, cuts)
     if not cuts:
         return Receipt(manifest.source, manifest.number, ())
-    if os.environ.get(_BY_LAW) == "law" and manifest.work is Work.COMPACT:
-        return by_law(spark, replace(manifest, tables=cuts), known)
     return _DONE_BY[manifest.work](spark, replace(manifest, tables=cuts))
 
 

@@ -35,7 +35,7 @@ def once_landed(manifest: Manifest, cut: TableCut) -> Iterator[Record]:
         there = {(each.at.topic_id, each.at.partition, each.at.offset) for each in found}
         known = {tuple(row.values()) for row in rows(changes, _PLACES, corrected=TOPIC)}
         _refuse_loss(cut.topic, len(known - there))
-        found += _corrections(changes, opened(lake.history(cut.table)))
+        found += corrected(changes, opened(lake.history(cut.table)))
     yield from found
 
 
@@ -47,7 +47,7 @@ def _refuse_loss(topic: str, lost: int) -> None:
         )
 
 
-def _corrections(changes: DeltaTable, stored: DeltaTable | None) -> Iterator[Record]:
+def corrected(changes: DeltaTable, stored: DeltaTable | None) -> Iterator[Record]:
     """What reconciliations have set right, but those of a run that failed, as records."""
     if stored is None:
         return

@@ -186,10 +186,11 @@ def shown(
     take_up(table, (record for record, _ in records), now)
     table.waiting |= table.records.add(table.plain.hand_over(keys & table.plain.members.keys()))
     history_of(table)
-    return {key: _shown(key, table.groups[key]) for key in sorted(keys & table.groups.keys())}
+    return {key: shown_by(key, table.groups[key]) for key in sorted(keys & table.groups.keys())}
 
 
-def _shown(key: str, of: group.Derived) -> Shown:
+def shown_by(key: str, of: group.Derived) -> Shown:
+    """What a key of a group has shown."""
     own = [change for change in of.found.changes if change.key == key]
     ends = (life.end for life in of.linked.lives.get(key, ()))
     seqs = [change.seq for change in own] + [end.seq for end in ends if end is not None]
@@ -221,7 +222,9 @@ def _onto(
         keys=keys_before | keys,
         counts=less(after.counts, before.counts),
         orphaned_moves=after.orphaned_moves - before.orphaned_moves,
-        facts=replace(carried(table.context.facts if table.context else NONE), unseen=True),
+        facts=replace(
+            carried(table.context.facts if table.context else NONE), unseen=True, joined=True
+        ),
         entered=[(record, entries.get(record.at, Entry())) for record in arrived],
         refused=[refused[record.at] for record in arrived if record.at in refused],
     )

@@ -17,7 +17,16 @@ from strandline.changes.rules import TableRules
 from strandline.connectors import Connector
 from strandline.formats.schema_history import SchemaHistory
 from strandline.law import corrections, group
-from strandline.law.continuation import Announced, entries_of_others, history_of, less, lowest, more
+from strandline.law.continuation import (
+    Announced,
+    Shown,
+    entries_of_others,
+    history_of,
+    less,
+    lowest,
+    more,
+    shown_by,
+)
 from strandline.law.decode.general import Decoder, Kin
 from strandline.law.decode.typed import Typed
 from strandline.law.facts import NONE, Facts
@@ -98,6 +107,11 @@ class Pile:
     def __bool__(self) -> bool:
         return bool(len(self.landed) or self.corrected)
 
+    @property
+    def records(self) -> Sequence[Record]:
+        """All of them, one by one."""
+        return [*map(self.landed.record, range(len(self.landed))), *self.corrected]
+
     def onto(self, known: Known) -> Table:
         """The table with these records."""
         return self.put_on(known.table(), known)
@@ -152,7 +166,8 @@ class Reader:
                 n = numbers[at]
                 keys[n], others[n], links[n] = entry.key, entry.other, entry.link
             refused = {numbers[at]: each for at, each in table.records.refused.items()}
-        facts = _told(table.surveyed(), self.known.facts)
+        joined = any(each is not None for each in (*others, *links))
+        facts = _told(table.surveyed(), self.known.facts) + Facts(joined=joined)
         return Read(keys, others, links, refused, facts, lowest(table))
 
 
@@ -256,6 +271,15 @@ def derived(now: Known, every: Pile, before: Known, known: Pile) -> Shard:
         repetition.claims(changes, now.twice),
     )
     return Shard(found.versions, told)
+
+
+def shown(known: Known, every: Pile) -> Mapping[str, Shown]:
+    """The last place that each key of some groups has shown, of which these are all records."""
+    table = every.onto(known)
+    members = list(table.plain.members)
+    table.waiting |= table.records.add(table.plain.hand_over(members))
+    history_of(table)
+    return {key: shown_by(key, of) for key, of in table.groups.items()}
 
 
 def _counts(table: Table, counts: Counts) -> Counts:

@@ -17,7 +17,7 @@ from strandline_spark import delta, landing
 from strandline_spark.spread.rows import RECORD
 
 _PLACE = ("topic_id", "partition", "offset")
-_ROW = pa.schema([*RECORD, ("run", pa.int32())])
+ROW = pa.schema([*RECORD, ("run", pa.int32())])
 
 
 def landed(spark: SparkSession, manifest: Manifest, ranges: Iterable[OffsetRange]) -> DataFrame:
@@ -53,7 +53,7 @@ def made(spark: SparkSession, records: Iterable[Record], run: int) -> DataFrame:
     cells = [
         {**stored.cells(record), "headers": list(record.headers), "run": run} for record in records
     ]
-    return spark.createDataFrame(cells, from_arrow_schema(_ROW))
+    return spark.createDataFrame(cells, from_arrow_schema(ROW))
 
 
 def of_run(rows: DataFrame, run: int) -> DataFrame:

@@ -6,9 +6,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from strandline.changes.columns import IS_HEAD, KEY
-from strandline.law.facts import NONE, Facts
 from strandline.law.rounds import Extent, Said
-from strandline.law.shard import Known, Reader, Told
+from strandline.law.shard import Known, Told
 from strandline_spark import delta
 from strandline_spark.checkpoint import kept
 from strandline_spark.spread import onward
@@ -16,13 +15,12 @@ from strandline_spark.spread.folding import fold
 from strandline_spark.spread.groups import GROUP, Touched, grouped, joining, touched
 from strandline_spark.spread.onward import Went
 from strandline_spark.spread.reading import read
-from strandline_spark.spread.rows import RECORD, REFUSED, Landed
+from strandline_spark.spread.rows import RECORD, REFUSED
 from strandline_spark.spread.store import Store
 from strandline_spark.spread.telling import Telling
 
-_FEW = 200  # records that are looked at before all are read
 _TASKS = 4  # for each processor
-_MANY = 100_000  # names that not every task is told of
+_ENOUGH = 20_000  # rows for a task to be worth its start
 
 
 @dataclass(slots=True)
@@ -44,6 +42,7 @@ class Parts:
     went: Went | None = field(default=None, init=False)
     versions: DataFrame | None = field(default=None, init=False)
     keys: Touched | None = field(default=None, init=False)
+    _landed: int = field(default=0, init=False)
 
     @property
     def is_whole(self) -> bool:
@@ -53,12 +52,6 @@ class Parts:
     @property
     def _spark(self) -> SparkSession:
         return self.store.spark
-
-    def glance(self, known: Known) -> Facts:
-        """What the first records say: most say the same, and are not read twice then."""
-        few = self.rows.limit(_FEW).toArrow()
-        landed = Landed.of(few).pile(self.topic).landed
-        return Reader.of(known).read(landed).facts if len(landed) else NONE
 
     def read(self, known: Known) -> Said:
         """Has the records read, and entered."""
@@ -70,11 +63,12 @@ class Parts:
             self.store.put_anew(found)
         else:
             self.store.put(found)
+        self._landed = telling.told.landed
         return telling.told
 
     def derived(self, now: Known, before: Known, extent: Extent) -> Told:
         """Has keys go on that can, and shards folded of those that cannot."""
-        joins = joining(self.store.every())
+        joins = joining(self.store.every()) if now.facts.joined else None
         self.went = self.versions = self.keys = None
         if extent.together or (extent.whole and self.has_known):
             return self._folded(now, before, joins, extent)
@@ -94,7 +88,8 @@ class Parts:
             if extent.since is None:
                 keys = records.select(F.col("entry_key").alias(KEY))
                 heads = heads.join(keys, KEY, "left_semi")
-        return onward.goes_on(records, heads, now, extent.since, self._tasks)
+        tasks = self._tasks(self._landed if extent.since is None else None)
+        return onward.goes_on(records, heads, now, extent.since, tasks)
 
     def _left(self, went: Went, now: Known) -> DataFrame | None:
         """`name` of keys that are to be derived: those left, and those known without a version."""
@@ -118,7 +113,8 @@ class Parts:
         if extent.together:
             rows = rows.withColumn(GROUP, F.lit(""))
         telling = Telling.of(self._spark, Told())
-        ordered = rows.repartition(self._tasks, GROUP).sortWithinPartitions(GROUP)
+        tasks = self._tasks(None if self.keys is None else self.keys.count)
+        ordered = rows.repartition(tasks, GROUP).sortWithinPartitions(GROUP)
         columns = now.view.columns
         self.versions = kept(fold(ordered, now, before, self.store.run, columns, telling))
         return telling.told
@@ -126,9 +122,10 @@ class Parts:
     def _arrived(self) -> DataFrame:
         return self.store.arrived().where("entry_key IS NOT NULL")
 
-    @property
-    def _tasks(self) -> int:
-        return _TASKS * self._spark.sparkContext.defaultParallelism
+    def _tasks(self, rows: int | None) -> int:
+        """In how many parts so many rows are folded; None: nobody knows how many."""
+        most = _TASKS * self._spark.sparkContext.defaultParallelism
+        return most if rows is None else min(most, 1 + rows // _ENOUGH)
 
     def refused(self, known: Known, table: str) -> DataFrame:
         """Of the records that arrived those that nobody can read, as the quarantine has them."""

@@ -34,15 +34,16 @@ class _Reading:
         reader = Reader.of(self.known)
         for number, batch in enumerate(batches):
             rows = Landed.of(pa.Table.from_batches([batch]))
+            said = Said(landed=rows.corrected.num_rows)
             if rows.corrected.num_rows:
                 yield from _of_corrections(rows.corrected)
-            if not rows.landed.num_rows:
-                continue
-            found = reader.read(rows.pile(self.known.making.topic).landed)
-            nowhere = sum(found.keys[n] is None for n in found.refused)
-            counts = rows.landed.num_rows, len(found.refused), nowhere
-            self.tell(number, Said(found.facts, found.lowest, *counts))
-            yield from _with_entries(rows.landed, found)
+            if rows.landed.num_rows:
+                found = reader.read(rows.pile(self.known.making.topic).landed)
+                nowhere = sum(found.keys[n] is None for n in found.refused)
+                counts = rows.landed.num_rows, len(found.refused), nowhere
+                said += Said(found.facts, found.lowest, *counts)
+                yield from _with_entries(rows.landed, found)
+            self.tell(number, said)
 
 
 def _of_corrections(rows: pa.Table) -> list[pa.RecordBatch]:

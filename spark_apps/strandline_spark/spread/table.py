@@ -8,17 +8,18 @@ from datetime import datetime
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from strandline.alone.stores import quarantine
+from strandline.alone.stores import landing, quarantine
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.noted import Noted
-from strandline.changes.columns import IS_HEAD, VALID_TO
+from strandline.changes.columns import IS_CURRENT, IS_HEAD, VALID_TO
 from strandline.changes.record import Coordinates
 from strandline.connectors import CONNECTORS
 from strandline.law import rounds
 from strandline.law.continuation import carried, less, more
 from strandline.law.facts import Facts
+from strandline.law.landed import Landed
 from strandline.law.rounds import Said, Settled
-from strandline.law.shard import Known, Making
+from strandline.law.shard import Known, Making, Reader
 from strandline.runs import conservation
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, OffsetRange, TableCut
@@ -32,6 +33,8 @@ from strandline_spark.spread.store import Store
 
 _FEW = 200  # records that are looked at before all are read
 _TASKS = 4  # for each processor
+
+_FEW = 200  # records that are looked at before all are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ class TableRun:
         if applied >= self.run:
             text = delta.metadata(self.spark, self.history, self.run)
             return self._versioned(Noted.from_text(text).receipt)
-        before, now = self._before(), self.control.after(self.run)
+        before, now = self.before(), self.control.after(self.run)
         over = self.run if applied < 0 else applied
         store = Store(self.spark, self.lake.records(self.cut.table), over, self.run)
         then, facts = self.control.after(over), self._facts(before)
@@ -79,28 +82,49 @@ class TableRun:
             return self._untouched(before)
         if applied >= 0:
             store.forget_failed()
-        parts = Parts(store, self.history, self.cut.topic, self._arrived(), applied >= 0)
+        parts = Parts(store, self.history, self.cut.topic, self.arrived(), applied >= 0)
         if facts is None or then != now:
-            taken = self._anew(parts, Known(self._making, then), Known(self._making, now))
+            taken = self._anew(parts, Known(self.making, then), Known(self.making, now))
         else:
-            taken = _onto(parts, Known(self._making, now, facts))
+            taken = self._onto(parts, Known(self.making, now, facts))
         return self._committed(parts, taken, before)
 
-    def _before(self) -> Noted | None:
+    def before(self) -> Noted | None:
+        """What the last run has noted; None where there is none, or the log has lost it."""
         text = next(delta.texts(self.spark, self.history), None)
         return None if text is None else Noted.from_text(text[1])
 
+    def totals(self) -> Counts:
+        """How many versions the history has, and how many are open; counted where no note is."""
+        known = self.before()
+        if known is not None:
+            return known.totals
+        rows = delta.read(self.spark, self.history)
+        open_rows = rows.where(F.col(IS_CURRENT)).count()
+        return Counts(history_rows=rows.count(), current_rows=open_rows)
+
     def _facts(self, before: Noted | None) -> Facts | None:
         """What the runs before knew, if it still holds."""
-        return before.facts if before is not None and before.rules == self._rules else None
+        return before.facts if before is not None and before.rules == self.rules else None
+
+    def known(self, store: Store) -> Known:
+        """What is known of the table after the runs before; found out where none has left it."""
+        known = Known(self.making, self.control.after(store.applied))
+        facts = self._facts(self.before())
+        if facts is not None:
+            return known.with_facts(facts)
+        rows = store.known()
+        parts = Parts(store, self.history, self.cut.topic, rows, has_known=True, only_read=True)
+        return rounds.reading(parts, known)[0]
 
     @property
-    def _rules(self) -> str:
+    def rules(self) -> str:
         """The table's rules as a text: under others all of its history may be another one."""
         return json.dumps(asdict(self.cut.rules), sort_keys=True, default=str)
 
     @property
-    def _making(self) -> Making:
+    def making(self) -> Making:
+        """How the table is made, wherever it is needed."""
         return Making(
             self.cut.topic,
             CONNECTORS[self.manifest.connector],
@@ -108,7 +132,8 @@ class TableRun:
             datetime.fromisoformat(self.manifest.planned_at),
         )
 
-    def _arrived(self) -> DataFrame:
+    def arrived(self) -> DataFrame:
+        """The records that the run reads."""
         if self.given is not None:
             return self.given
         return arrival.landed(self.spark, self.manifest, self.cut.ranges)
@@ -128,6 +153,21 @@ class TableRun:
 
     # ------------------------------------------------------------------ what is on record
 
+    def _glance(self, known: Known) -> Facts:
+        """What the first records say: most say the same, and are not read twice then."""
+        if self.given is not None:
+            return known.facts
+        lake, version = self.lake.landing, self.manifest.landing_version
+        found = landing.first(lake, version, self.cut.ranges, _FEW)
+        few = Landed(self.cut.topic)
+        few.add(found)
+        return known.facts + Reader.of(known).read(few).facts if found else known.facts
+
+    def _onto(self, parts: Parts, known: Known) -> "_Taken":
+        """Has only those read that arrived."""
+        now, said = rounds.reading(parts, known.with_facts(self._glance(known)))
+        return _Taken(known, now, said, said)
+
     def _anew(self, parts: Parts, then: Known, now: Known) -> "_Taken":
         """Has all records read: nobody knows the facts of those before, or they read otherwise."""
         was, before = Known(then.making, then.announced), Said()
@@ -137,7 +177,7 @@ class TableRun:
             was, before = rounds.reading(replace(parts, rows=known, only_read=True), was)
             parts.rows = known.unionByName(parts.rows)
         parts.anew = True
-        after, said = rounds.reading(parts, now.with_facts(parts.glance(now)))
+        after, said = rounds.reading(parts, now.with_facts(self._glance(now)))
         return _Taken(was, after, said.since(before), said, whole=True)
 
     def _known(self, store: Store, arrived: DataFrame) -> DataFrame | None:
@@ -182,7 +222,7 @@ class TableRun:
             changed=bool(change.come or change.gone),
         )
         forgotten = None if before is None else before.forgotten
-        note = Noted(receipt, carried(done.known.facts), self._rules, forgotten=forgotten)
+        note = Noted(receipt, carried(done.known.facts), self.rules, forgotten=forgotten)
         if not anew and delta.exists(self.spark, self.history):
             replacement.widen(change, self.history)
         with delta.fenced(self.spark, self.run, note.text()):
@@ -232,12 +272,6 @@ class _Taken:
     arrived: Said
     said: Said
     whole: bool = False
-
-
-def _onto(parts: Parts, known: Known) -> _Taken:
-    """Has only those read that arrived."""
-    now, said = rounds.reading(parts, known.with_facts(known.facts + parts.glance(known)))
-    return _Taken(known, now, said, said)
 
 
 def _remembered(versions: DataFrame, before: Noted | None) -> DataFrame:

@@ -6,7 +6,7 @@ its records in quarantine as they were, and its commits done; one that dies afte
 was to tell of them with the commit by which they left.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -25,12 +25,23 @@ from strandline.runs.selection import Selection
 
 def requeued(manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
     """Reads again what the manifest selects of the table."""
+
+    def applied(chosen: Sequence[Record]) -> TableReceipt:
+        return TableRun(manifest, cut, known, given=tuple(chosen)).compact()
+
+    return read_again(manifest, cut, applied)
+
+
+def read_again(
+    manifest: Manifest, cut: TableCut, applied: Callable[[Sequence[Record]], TableReceipt]
+) -> TableReceipt:
+    """The same; `applied` is the receipt of a run that has these records given."""
     path = SourceLake(manifest.lake, manifest.source).quarantine
     done = _done(path, manifest, cut)
     if done is not None:
         return done
     chosen = _selected(path, manifest, cut)
-    receipt = TableRun(manifest, cut, known, given=tuple(chosen)).compact()
+    receipt = applied(chosen)
     counts = receipt.counts
     did = {"read again": counts.landed, "refused again": counts.quarantined}
     receipt = replace(receipt, did=did)

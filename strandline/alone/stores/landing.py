@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -63,6 +64,14 @@ def landed(uri: str, version: int, ranges: Iterable[OffsetRange]) -> list[Record
             sql = _LANDED.replace("WITHIN", _within(pieces[first : first + _AT_ONCE]))
             found += map(record, rows(table, sql, topic=topic, topic_id=topic_id))
     return found
+
+
+def first(uri: str, version: int, ranges: Iterable[OffsetRange], most: int) -> list[Record]:
+    """At most so many of the records that the first of the ranges begins with."""
+    wanted = min(ranges, key=lambda of: (of.topic_id, of.partition, of.start), default=None)
+    if wanted is None:
+        return []
+    return landed(uri, version, [replace(wanted, end=min(wanted.end, wanted.start + most))])
 
 
 def landed_before(

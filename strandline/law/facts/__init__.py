@@ -49,7 +49,8 @@ class Facts:
     the fence before the first read of each complete snapshot and table; `shared` are the positions
     that several changes have, `rewound` the deliveries that came again behind a rewind of their
     partition; `repeated` is the last position at which something came twice; `unseen`: whether
-    there may be keys with records and without a version.
+    there may be keys with records and without a version, `joined`: whether a record may have named
+    more than its key.
     """
 
     declared: Types = field(default_factory=dict)
@@ -68,6 +69,7 @@ class Facts:
     rewound: frozenset[Coordinates] = frozenset()
     repeated: str = ""
     unseen: bool = False
+    joined: bool = False
 
     def __add__(self, other: "Facts") -> "Facts":
         """What is known from both."""
@@ -145,4 +147,5 @@ _MERGED: Mapping[str, Callable[[Any, Any], Any]] = {
     "rewound": _united,
     "repeated": max,
     "unseen": max,
+    "joined": max,
 }

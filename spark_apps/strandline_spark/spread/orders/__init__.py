@@ -1,0 +1,1 @@
+"""What runs do to a large table besides compaction, each a module."""

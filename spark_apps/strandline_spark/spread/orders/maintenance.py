@@ -1,0 +1,123 @@
+"""Work `maintain`, spread: see `strandline.alone.orders.maintenance`.
+
+What the source's policy no longer keeps goes, many small files become few. Every step may be
+repeated.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from strandline.alone.stores.control import Control
+from strandline.alone.stores.noted import Noted
+from strandline.changes.columns import IS_HEAD, VALID_TO
+from strandline.law import forgetting
+from strandline.law.forgetting import Horizon
+from strandline.law.shard import Known
+from strandline.runs.manifest import Manifest, TableCut
+from strandline.runs.receipt import Counts, TableReceipt
+from strandline.runs.upkeep import UPDATES, VERSIONS, Upkeep
+from strandline_spark import delta
+from strandline_spark.spread.groups import GROUP, grouped, joining
+from strandline_spark.spread.rows import Landed, chunks, uncollected
+from strandline_spark.spread.store import Store
+from strandline_spark.spread.table import TableRun
+from strandline_spark.tidy import added, tidied
+
+_PLACE = pa.schema([("topic_id", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])
+_AT_ONCE = 20_000
+
+
+def maintained(
+    spark: SparkSession, manifest: Manifest, cut: TableCut, known: Control
+) -> TableReceipt:
+    """Tends a table's history and records; retention first, so that the rest sees its files."""
+    return _Tended(spark, manifest, cut, known).receipt()
+
+
+class _Tended(TableRun):
+    """One table of the run."""
+
+    def receipt(self) -> TableReceipt:
+        """What was done."""
+        upkeep, table = Upkeep(**self.manifest.order), self.cut.table
+        if not delta.exists(self.spark, self.history):
+            return TableReceipt(table, self.cut.topic, Counts())
+        applied = delta.applied(self.spark, self.history)
+        store = Store(self.spark, self.lake.records(table), applied, self.run)
+        store.forget_failed()
+        did: dict[str, int] = {}
+        if upkeep.history:
+            did[VERSIONS] = self._versions(upkeep.history)
+        if upkeep.changes and store.exists():
+            did[UPDATES] = self._updates(store, upkeep.changes)
+        published = upkeep.published.get(table)
+        did = added(did, tidied(self.spark, self.history, upkeep, published))
+        did = added(did, tidied(self.spark, store.uri, upkeep))
+        version = delta.version(self.spark, self.history)
+        return TableReceipt(table, self.cut.topic, self.totals(), history_version=version, did=did)
+
+    def _versions(self, before: str) -> int:
+        """Deletes versions that ended before; the last one of a key stays, whether it lives or not.
+
+        It remembers what was deleted: without it an older record that comes late would bring the
+        row back. The note says up to when, so that no later run makes them again.
+        """
+        path = self.history
+        if delta.applied(self.spark, path) >= self.run:
+            done = Noted.from_text(delta.metadata(self.spark, path, self.run))
+            return done.receipt.did.get(VERSIONS, 0)
+        known = self.before()
+        ended = ~F.col(IS_HEAD) & (F.col(VALID_TO) < F.lit(before).cast("timestamp"))
+        gone = delta.read(self.spark, path).where(ended).count()
+        if not gone or known is None:
+            return 0
+        counts = replace(known.totals, history_rows=known.totals.history_rows - gone)
+        receipt = replace(known.receipt, counts=counts, did={VERSIONS: gone})
+        note = replace(known, receipt=receipt, forgotten=before)
+        with delta.fenced(self.spark, self.run, note.text()):
+            delta.delete(self.spark, path, ended)
+        return gone
+
+    def _updates(self, store: Store, before: str) -> int:
+        """Deletes updates on record that no version needs any more, be it made again."""
+        last, moment = self.before(), datetime.fromisoformat(before)
+        forgotten = None if last is None else last.forgotten
+        wanted = moment if forgotten is None else max(moment, datetime.fromisoformat(forgotten))
+        known = self.known(store)
+        rows = grouped(store.known().where("entry_key IS NOT NULL"), joining(store.known()))
+        needless = _Needless(known, Horizon(before=moment, wanted=wanted))
+        places = _sorted(rows).mapInArrow(needless, from_arrow_schema(_PLACE))
+        return delta.remove(self.spark, store.uri, places, F.lit(True))
+
+
+def _sorted(rows: DataFrame) -> DataFrame:
+    tasks = 4 * rows.sparkSession.sparkContext.defaultParallelism
+    return rows.repartition(tasks, GROUP).sortWithinPartitions(GROUP)
+
+
+@dataclass(frozen=True, slots=True)
+class _Needless:
+    """Finds the places of updates that no version of their groups needs."""
+
+    known: Known
+    horizon: Horizon
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        topic, now = self.known.making.topic, self.known.announced
+        with uncollected():
+            for rows in chunks(batches, GROUP, _AT_ONCE):
+                records = Landed.of(rows).pile(topic).records
+                found = forgetting.needless(
+                    lambda _: self.known.table(), records, now, self.horizon
+                )
+                told = [
+                    {"topic_id": at.topic_id, "partition": at.partition, "offset": at.offset}
+                    for at in found
+                ]
+                yield from pa.Table.from_pylist(told, schema=_PLACE).to_batches()
