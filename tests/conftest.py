@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from hypothesis import settings
-from strandline_spark.compaction import SETTINGS
+from strandline_spark.attempts import SETTINGS
 from strandline_spark.session import local
 
 from strandline.runs import jvm

@@ -36,10 +36,14 @@ OVERTAKEN = (
 )
 
 _CONF = "spark.databricks.delta"
-_WIDENING = "delta.enableTypeWidening"
 _LOCAL = "timestamp_ntz"
 _LOCAL_TIMES = {"delta.feature.timestampNtz": "supported"}
 _NAMING = {"delta.columnMapping.mode": "name"}
+
+
+def quoted(name: str) -> str:
+    """A column's name as Spark's `col` wants it: letters in backticks stand for themselves."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def exists(spark: SparkSession, path: str) -> bool:
@@ -127,7 +131,7 @@ def create(
 
 
 def evolve(rows: DataFrame, path: str) -> None:
-    """Lets the table take what the rows have: wider types, local times, names of any letters.
+    """Lets the table take what the rows have: local times, names of any letters.
 
     Only then: a table with such a feature is for fewer readers. Its files stay as they are.
     """
@@ -136,8 +140,6 @@ def evolve(rows: DataFrame, path: str) -> None:
         return
     stored = {field.name: field.dataType.simpleString() for field in read(spark, path).schema}
     types = {field.name: field.dataType.simpleString() for field in rows.schema}
-    if any(stored.get(name, of) != of for name, of in types.items()):
-        set_properties(spark, path, {_WIDENING: "true"})
     if _LOCAL in types.values() and _LOCAL not in stored.values():
         set_properties(spark, path, _LOCAL_TIMES)
     if naming_features(types) and not naming_features(stored):

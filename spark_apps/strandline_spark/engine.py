@@ -26,8 +26,8 @@ from strandline.runs.receipt import Receipt
 from strandline.runs.way import Way
 from strandline.sources.source import Source
 from strandline_spark import delta, settings
-from strandline_spark.changes import quoted
-from strandline_spark.compaction import SETTINGS
+from strandline_spark.attempts import SETTINGS
+from strandline_spark.delta import quoted
 from strandline_spark.session import local
 from strandline_spark.work import done
 

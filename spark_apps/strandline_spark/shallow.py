@@ -1,4 +1,4 @@
-"""Expressions kept small: many parts as shallow trees, a value that is used often named once.
+"""Expressions kept small: many parts as shallow trees.
 
 Spark walks expressions by recursion: a chain of hundreds of columns or ranges would be as deep.
 """
@@ -22,8 +22,3 @@ def joined(join: Callable[[Column, Column], Column], parts: Iterable[Column]) ->
 def any_of(conditions: Iterable[Column]) -> Column:
     """True where one of the conditions is."""
     return joined(or_, (F.lit(False), *conditions))
-
-
-def once(value: Column, use: Callable[[Column], Column]) -> Column:
-    """Names a value inside an expression, so that it is computed once however often it is used."""
-    return F.get(F.transform(F.array(value), use), F.lit(0))

@@ -1,40 +1,21 @@
 """What a manifest asks for, done: each work has a module of its own."""
 
 import logging
-import os
 import time
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from strandline.alone.stores.control import Control
 from strandline.alone.work import announced
 from strandline.runs.lake import SourceLake
-from strandline.runs.manifest import PUBLICATION, Manifest, TableCut, Work
+from strandline.runs.manifest import PUBLICATION, Manifest, Work
 from strandline.runs.receipt import Receipt
 from strandline_spark import delta, files
-from strandline_spark.compaction import compact
-from strandline_spark.erase import erase
 from strandline_spark.handout import handed_out
-from strandline_spark.maintenance import maintain, tended
-from strandline_spark.reconcile import reconcile
-from strandline_spark.replay import replay, undo
-from strandline_spark.requeue import requeue
+from strandline_spark.spread.orders.maintenance import tended
 from strandline_spark.spread.work import spread
 
 log = logging.getLogger(__name__)
-
-_BY_LAW = "STRANDLINE_SPREAD"  # "law": tables are spread by the law, not by its twin
-
-_DONE_BY: Mapping[Work, Callable[[SparkSession, Manifest], Receipt]] = {
-    Work.COMPACT: compact,
-    Work.REQUEUE: requeue,
-    Work.REPLAY: replay,
-    Work.UNDO: undo,
-    Work.ERASE: erase,
-    Work.RECONCILE: reconcile,
-}
 
 
 def done(spark: SparkSession, manifest: Manifest) -> Receipt:
@@ -47,27 +28,14 @@ def done(spark: SparkSession, manifest: Manifest) -> Receipt:
     known = announced(manifest)
     tables = {receipt.table: receipt for receipt in handed_out(spark, manifest, known)}
     rest = tuple(cut for cut in manifest.tables if cut.table not in tables)
-    spread = _spread(spark, manifest, rest, known)
-    tables |= {receipt.table: receipt for receipt in spread.tables}
+    if rest:
+        found = spread(spark, replace(manifest, tables=rest), known)
+        tables |= {receipt.table: receipt for receipt in found}
+    stores = tended(spark, manifest) if manifest.work is Work.MAINTAIN else ()
     done = tuple(tables[cut.table] for cut in manifest.tables)
     control = known.records if manifest.work is Work.COMPACT else 0
     seconds = round(time.monotonic() - began, 3)
-    return Receipt(manifest.source, manifest.number, done, control, seconds, spread.stores)
-
-
-def _spread(
-    spark: SparkSession, manifest: Manifest, cuts: tuple[TableCut, ...], known: Control
-) -> Receipt:
-    """What was done to these tables, each over many tasks, and to what is no table."""
-    if os.environ.get(_BY_LAW) == "law":
-        done = spread(spark, replace(manifest, tables=cuts), known) if cuts else ()
-        stores = tended(spark, manifest) if manifest.work is Work.MAINTAIN else ()
-        return Receipt(manifest.source, manifest.number, done, stores=stores)
-    if manifest.work is Work.MAINTAIN:
-        return maintain(spark, manifest, cuts)
-    if not cuts:
-        return Receipt(manifest.source, manifest.number, ())
-    return _DONE_BY[manifest.work](spark, replace(manifest, tables=cuts))
+    return Receipt(manifest.source, manifest.number, done, control, seconds, stores)
 
 
 def work_off(spark: SparkSession, manifest: Manifest, receipt: str) -> None:

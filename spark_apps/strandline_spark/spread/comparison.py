@@ -5,7 +5,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from strandline_spark.changes import quoted
+from strandline_spark.delta import quoted
 from strandline_spark.single import single
 
 _PLACE = ("_key", "_seq_from")

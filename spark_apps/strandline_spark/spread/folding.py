@@ -14,7 +14,7 @@ from strandline.errors import Terminal
 from strandline.law import shard
 from strandline.law.shard import Known, Told
 from strandline_spark import delta
-from strandline_spark.changes import quoted
+from strandline_spark.delta import quoted
 from strandline_spark.spread.groups import GROUP
 from strandline_spark.spread.rows import Landed, chunks, uncollected
 from strandline_spark.spread.telling import Telling

@@ -21,8 +21,8 @@ from strandline.law.shard import Known, Told
 from strandline.law.versions import FIELDS
 from strandline.runs.receipt import Counts
 from strandline_spark import delta
-from strandline_spark.changes import quoted
 from strandline_spark.checkpoint import kept
+from strandline_spark.delta import quoted
 from strandline_spark.single import single
 from strandline_spark.spread.folding import history_schema
 from strandline_spark.spread.groups import GROUP, Touched

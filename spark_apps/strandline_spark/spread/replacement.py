@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from functools import reduce
 
 from delta.tables import DeltaTable
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -23,12 +23,13 @@ from strandline.changes.columns import (
     SEQ_SEEN,
 )
 from strandline_spark import delta
-from strandline_spark.changes import quoted
 from strandline_spark.checkpoint import kept
+from strandline_spark.delta import quoted
 from strandline_spark.spread.groups import Touched
 
 _PASSING = frozenset({RECORDED_AT, SCOPE, SEQ_SEEN})
-_PROPERTIES = {"delta.enableDeletionVectors": "true"}
+_VECTORS = "delta.enableDeletionVectors"
+_PROPERTIES = {_VECTORS: "true"}
 GONE = "_gone"
 _STOOD = "_stood_"
 
@@ -155,7 +156,7 @@ def fits(versions: DataFrame, history: DataFrame) -> bool:
 def commit(change: Replacement, path: str, *, anew: bool) -> None:
     """One commit of the change, if only of the run's mark; `anew`: in place of the whole table.
 
-    Columns that the table lacks are added by a commit of their own before: see `widen`.
+    Columns that the table lacks are added by a commit of their own before: see `admit`.
     """
     spark = change.rows.sparkSession
     come = change.rows.where(f"NOT {GONE}").drop(GONE)
@@ -197,18 +198,17 @@ def _merge(rows: DataFrame, columns: Iterable[str], path: str) -> None:
     )
 
 
-def widen(change: Replacement, path: str) -> None:
-    """Lets the table take columns that it lacks, and rows as one of Spark's own does."""
+def admit(change: Replacement, path: str, *, anew: bool) -> None:
+    """Lets the table take the rows as one of Spark's own does; also columns that it lacks.
+
+    That is a commit of its own, so that the run's is one.
+    """
     versions = change.rows.drop(GONE)
     spark = versions.sparkSession
     delta.evolve(versions, path)
     known = set(delta.read(spark, path).columns)
-    if not known.issuperset(versions.columns):
+    if not anew and not known.issuperset(versions.columns):
         empty = versions.limit(0).write.format("delta").mode("append")
         empty.option("mergeSchema", "true").save(path)
-    if not _has_vectors(spark, path):
+    if delta.properties(spark, path).get(_VECTORS) != "true":
         delta.set_properties(spark, path, _PROPERTIES)
-
-
-def _has_vectors(spark: SparkSession, path: str) -> bool:
-    return delta.properties(spark, path).get("delta.enableDeletionVectors") == "true"

@@ -223,8 +223,8 @@ class TableRun:
         )
         forgotten = None if before is None else before.forgotten
         note = Noted(receipt, carried(done.known.facts), self.rules, forgotten=forgotten)
-        if not anew and delta.exists(self.spark, self.history):
-            replacement.widen(change, self.history)
+        if delta.exists(self.spark, self.history):
+            replacement.admit(change, self.history, anew=anew)
         with delta.fenced(self.spark, self.run, note.text()):
             replacement.commit(change, self.history, anew=anew)
         return self._versioned(receipt)

@@ -15,7 +15,7 @@ from strandline.runs.manifest import Manifest, TableCut, Work
 from strandline.runs.receipt import TableReceipt
 from strandline.runs.way import Way
 from strandline_spark import delta, files
-from strandline_spark.compaction import BY_LAW, attempts, prepare
+from strandline_spark.attempts import attempts, prepare
 from strandline_spark.spread.orders.erase import erased
 from strandline_spark.spread.orders.maintenance import maintained
 from strandline_spark.spread.orders.reconcile import reconciled
@@ -57,7 +57,7 @@ def spread(spark: SparkSession, manifest: Manifest, known: Control) -> tuple[Tab
         log.info("%s: %s", cut.table, receipt.summary(manifest.work))
         return receipt
 
-    found = attempts(spark, manifest.tables, done, own=BY_LAW)
+    found = attempts(spark, manifest.tables, done)
     if manifest.work is Work.REPLAY and all(receipt.error is None for receipt in found):
         files.remove(spark, lake.shadows)
     if manifest.work is Work.ERASE:  # the files of the version before may be gone already

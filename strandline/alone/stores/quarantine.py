@@ -13,7 +13,7 @@ from strandline.changes.record import Coordinates, Record
 
 _LOOKS = 50  # at a table that all tables of a source share
 _EARLIER = 'SELECT * FROM stored WHERE "table" = :table AND run < :run'
-_SCHEMA = pa.schema(
+SCHEMA = pa.schema(
     [
         ("table", pa.string()),
         *RECORD,
@@ -35,7 +35,7 @@ def put(uri: str, table: str, refused: Iterable[tuple[Record, Quarantined]], run
     there = stored.open()
     found = [_row(table, record, why, run) for record, why in refused]
     if found and fencing.applied(there, application) < run:
-        stored.write(there, pa.Table.from_pylist(found, schema=_SCHEMA), run)
+        stored.write(there, pa.Table.from_pylist(found, schema=SCHEMA), run)
 
 
 def refused(uri: str, table: str, *, before: int) -> Iterator[tuple[Record, str]]:

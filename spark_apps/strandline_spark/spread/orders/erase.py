@@ -21,8 +21,8 @@ from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline_spark import delta, files
 from strandline_spark.checkpoint import kept
-from strandline_spark.scrub import leftovers, scrubbed
 from strandline_spark.single import single
+from strandline_spark.spread.orders.scrub import leftovers, scrubbed
 from strandline_spark.spread.store import Store
 
 _PLACE = ("topic_id", "partition", "offset")

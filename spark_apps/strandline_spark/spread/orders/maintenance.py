@@ -13,21 +13,24 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from strandline.alone.orders.maintenance import stores
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.noted import Noted
 from strandline.changes.columns import IS_HEAD, VALID_TO
 from strandline.law import forgetting
 from strandline.law.forgetting import Horizon
 from strandline.law.shard import Known
+from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline.runs.upkeep import UPDATES, VERSIONS, Upkeep
-from strandline_spark import delta
+from strandline_spark import delta, landing
+from strandline_spark.attempts import attempts
 from strandline_spark.spread.groups import GROUP, grouped, joining
+from strandline_spark.spread.orders.tidy import added, tidied
 from strandline_spark.spread.rows import Landed, chunks, uncollected
 from strandline_spark.spread.store import Store
 from strandline_spark.spread.table import TableRun
-from strandline_spark.tidy import added, tidied
 
 _PLACE = pa.schema([("topic_id", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])
 _AT_ONCE = 20_000
@@ -38,6 +41,37 @@ def maintained(
 ) -> TableReceipt:
     """Tends a table's history and records; retention first, so that the rest sees its files."""
     return _Tended(spark, manifest, cut, known).receipt()
+
+
+def tended(spark: SparkSession, manifest: Manifest) -> tuple[TableReceipt, ...]:
+    """Tends what the source has besides its tables: landing, quarantine, and the logs."""
+    return attempts(spark, stores(manifest), lambda own, cut: _store(own, manifest, cut))
+
+
+def _store(spark: SparkSession, manifest: Manifest, store: TableCut) -> TableReceipt:
+    upkeep = Upkeep(**manifest.order)
+    lake = SourceLake(manifest.lake, manifest.source)
+    path = f"{lake.home}/{store.table}"
+    did: dict[str, int] = {}
+    if path == lake.landing and upkeep.landing:
+        did["records forgotten"] = _records_forgotten(spark, manifest, upkeep.landing)
+    did = added(did, tidied(spark, path, upkeep))
+    return TableReceipt(store.table, "", Counts(), did=did)
+
+
+def _records_forgotten(spark: SparkSession, manifest: Manifest, before: str) -> int:
+    """Deletes records that were landed before that day and are applied, but for those refused.
+
+    What lies in quarantine is read again from landing one day.
+    """
+    lake = SourceLake(manifest.lake, manifest.source)
+    ranges = [*manifest.control, *(each for cut in manifest.tables for each in cut.ranges)]
+    day = F.lit(before).cast("date")
+    landed = landing.records(spark, lake.landing, manifest.landing_version, ranges)
+    refused = delta.read(spark, lake.quarantine).select(*_PLACE.names)
+    old = landed.where(F.col("landed_date") < day)
+    gone = old.join(refused, _PLACE.names, "left_anti").select(*_PLACE.names)
+    return delta.remove(spark, lake.landing, gone, F.col("t.landed_date") < day)
 
 
 class _Tended(TableRun):

@@ -36,8 +36,8 @@ from strandline.runs.reconciliation import (
     Reconciliation,
 )
 from strandline_spark import delta
-from strandline_spark.changes import quoted
 from strandline_spark.checkpoint import kept
+from strandline_spark.delta import quoted
 from strandline_spark.shallow import any_of
 from strandline_spark.single import single
 from strandline_spark.spread import arrival

@@ -67,6 +67,7 @@ class _Replacing(TableRun):
     def commit(self, versions: DataFrame, note: Noted) -> None:
         """Puts versions in the place of the history; those that stood keep when it was recorded."""
         change = replacement.of_all(versions, delta.read(self.spark, self.history))
+        replacement.admit(change, self.history, anew=True)
         with delta.fenced(self.spark, self.run, note.text()):
             replacement.commit(change, self.history, anew=True)
 

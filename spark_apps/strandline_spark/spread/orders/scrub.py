@@ -11,7 +11,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
 from strandline_spark import delta, files, settings
-from strandline_spark.tidy import VACUUM
+from strandline_spark.spread.orders.tidy import VACUUM
 
 _NUMBERED = re.compile(r"(\d{20})\.")
 
