@@ -34,6 +34,11 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.caseSensitive": "true",
     "spark.sql.ansi.enabled": "true",
+    # Inferring filters from wide rows costs planning time, and memory, and finds nothing here.
+    "spark.sql.constraintPropagation.enabled": "false",
+    # Looked up for each cell that an interpreted expression reads; its default asks the process's
+    # environment each time whether Spark is being tested, and is false then.
+    "spark.sql.types.framework.enabled": "false",
     # Every query's plan is printed for a page that nobody looks at.
     "spark.sql.maxPlanStringLength": "1000",
     # A task writes into the few partitions of a table side by side; it would sort all rows else.

@@ -90,21 +90,22 @@ _STATISTICS = ("size_bytes", "num_records", "min.topic", "max.topic", "min.offse
 def check(manifest: Manifest, cut: TableCut) -> None:
     """Raises `BeyondAloneError` where the table's own log says that it is not to go alone.
 
-    An order goes the way that the history was made. To undo finds out for itself, by what there
-    was before.
+    To undo finds out for itself, by what there was before.
     """
+    if manifest.work is Work.UNDO:
+        return
     lake = SourceLake(manifest.lake, manifest.source)
-    if manifest.work is Work.COMPACT and forced(manifest.way) is not Way.ALONE:
+    if forced(manifest.way) is not Way.ALONE:
         known = max(map(_count, (lake.records(cut.table), lake.changes(cut.table))))
         if known > MOST_ON_RECORD:
             raise BeyondAloneError(
                 f"{cut.topic}: {known:,} records are on record, more than {MOST_ON_RECORD:,}"
             )
-    elif manifest.work not in {Work.COMPACT, Work.UNDO}:
+    if manifest.work is not Work.COMPACT:
         stored = opened(lake.history(cut.table))
         last = None if stored is None else noted.last(stored)
         if last is not None and last.way is Way.SPREAD:
-            raise BeyondAloneError(f"{cut.topic}: Spark has made its history")
+            raise BeyondAloneError(f"{cut.topic}: a release before has made its history with Spark")
 
 
 def _count(uri: str) -> int:

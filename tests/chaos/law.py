@@ -65,8 +65,7 @@ def state(lake: SourceLake) -> State:
     tables = [lake.landing, lake.quarantine, lake.gaps, lake.partitions, lake.publications]
     tables += [lake.manifests, lake.differences]
     for table in TABLES.values():
-        tables += [lake.changes(table), lake.history(table), lake.deleted_keys(table)]
-        tables.append(lake.records(table))
+        tables += [lake.records(table), lake.history(table)]
     return {path.removeprefix(lake.home): Counter(map(_told, _rows(path))) for path in tables}
 
 

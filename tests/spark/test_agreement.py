@@ -8,9 +8,9 @@ import pytest
 from cases.language import cases
 from events import COLUMNS, Stream, key_schema
 from strandline_spark import delta
-from strandline_spark.compaction import compact
 from strandline_spark.engine import CaptureLake
 from strandline_spark.engine import spark as spark_engine
+from strandline_spark.work import done
 
 from strandline import engine
 from strandline.cells import rendering
@@ -127,12 +127,12 @@ def test_a_run_that_is_repeated_changes_nothing_and_says_the_same(spark, tmp_pat
     for number, batch in enumerate((first, second), 1):
         capture.land(batch)
         manifest = capture.manifest(number, batch)
-        before = compact(spark, manifest)
+        before = done(spark, manifest)
         versions = [delta.version(spark, path) for path in paths(lake)]
-        after = compact(spark, manifest)
+        after = done(spark, manifest)
         assert [delta.version(spark, path) for path in paths(lake)] == versions
         assert [table.counts for table in after.tables] == [table.counts for table in before.tables]
-    stale = compact(spark, capture.manifest(1, first))
+    stale = done(spark, capture.manifest(1, first))
     assert stale.tables[0].error is None
     assert [delta.version(spark, path) for path in paths(lake)] == versions
 
@@ -176,7 +176,7 @@ def test_spark_forgets_the_jobs_of_a_run(spark, tmp_path):
 
 def paths(lake):
     table = truncated().topic
-    return lake.history(table), lake.changes(table), lake.quarantine
+    return lake.history(table), lake.records(table), lake.quarantine
 
 
 def test_a_table_that_fails_holds_no_other_and_is_caught_up_later(spark, tmp_path):
@@ -188,11 +188,11 @@ def test_a_table_that_fails_holds_no_other_and_is_caught_up_later(spark, tmp_pat
     obstacle = tmp_path / "shop" / "tables" / bad.topic / "history"
     obstacle.parent.mkdir(parents=True)
     obstacle.write_text("a file in place of a folder")
-    receipts = {table.topic: table for table in compact(spark, capture.manifest(1, records)).tables}
+    receipts = {table.topic: table for table in done(spark, capture.manifest(1, records)).tables}
     assert receipts[good.topic].error is None
     assert receipts[bad.topic].error is not None
     obstacle.unlink()
-    (caught_up,) = compact(spark, capture.manifest(2, bad.records)).tables
+    (caught_up,) = done(spark, capture.manifest(2, bad.records)).tables
     assert caught_up.error is None
     assert caught_up.counts.conserved
     expected = [v.cells() for v in _python(bad.records)]
@@ -216,7 +216,7 @@ def test_a_table_whose_positions_go_back_is_held_until_an_epoch_is_declared(spar
     assert "offset 2 of partition 0 goes back to position" in held.error
     epoch = Epoch(1, since=again[0].timestamp)
     declared = replace(capture, rules=lambda _: replace(rules, epochs=(epoch,)))
-    (applied,) = compact(spark, declared.manifest(3, again)).tables
+    (applied,) = done(spark, declared.manifest(3, again)).tables
     assert applied.error is None
     history = delta.read(spark, lake.history(s.topic)).orderBy("_seq_from").collect()
     assert [(row["name"], row["_is_current"]) for row in history] == [
@@ -239,7 +239,7 @@ def test_a_receipt_s_totals_are_the_history_s_whoever_else_has_committed(spark, 
     path = lake.history(rows().topic)
     for number, batch in enumerate(engine.cut(records, 3), 1):
         capture.land(batch)
-        (table,) = compact(spark, capture.manifest(number, batch)).tables
+        (table,) = done(spark, capture.manifest(number, batch)).tables
         history = delta.read(spark, path)
         rows_now, open_now = history.count(), history.where("_is_current").count()
         assert (table.counts.history_rows, table.counts.current_rows) == (rows_now, open_now)

@@ -36,7 +36,7 @@ def test_whatever_is_killed_and_started_again_leaves_what_nothing_would_have_lef
             "after write_deltalake landing 1",
             "before write_deltalake manifests 1",
         ],
-        "compact 0": [f"after * {TABLE}/changes 1", f"after * {TABLE}/history 1"],
+        "compact 0": [f"after * {TABLE}/records 1", f"after * {TABLE}/history 1"],
         "around 1": [
             "before create publications 1",
             "after write_deltalake publications 1",

@@ -9,7 +9,6 @@ import pytest
 from events import Stream
 from pyarrow import parquet
 from strandline_spark import delta
-from strandline_spark.compaction import compact
 from strandline_spark.engine import CaptureLake
 from strandline_spark.work import done
 
@@ -64,10 +63,10 @@ def test_what_the_source_sends_after_a_correction_goes_on_from_it(capture, tmp_p
     s = Stream()
     first, second = sent(s, 1, 10, "A"), sent(s, 1, 30, "C")
     capture.land([first, second])
-    compact(capture.session, capture.manifest(1, [first]))
+    done(capture.session, capture.manifest(1, [first]))
     corrected(capture, 2, [{"id": 1, "name": "B"}], tmp_path)
     assert names(capture) == [("A", "snapshot_correction"), ("B", None)]
-    (table,) = compact(capture.session, capture.manifest(3, [second])).tables
+    (table,) = done(capture.session, capture.manifest(3, [second])).tables
     assert table.error is None
     assert [name for name, _ in names(capture)] == ["A", "B", "C"]
     assert names(capture)[-1] == ("C", None)

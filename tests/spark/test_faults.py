@@ -10,12 +10,15 @@ import pytest
 from damage import corrupt, gone
 from delta.exceptions import ConcurrentAppendException
 from events import Stream
+from pyspark.sql import DataFrame
 from strandline_airflow.publications import Publications
 from strandline_airflow.runs import read_receipt, write_manifest
-from strandline_spark import apply, changes, compaction, delta
-from strandline_spark.compaction import compact
+from strandline_spark import attempts, delta
 from strandline_spark.engine import CaptureLake
-from strandline_spark.work import work_off
+from strandline_spark.spread import replacement
+from strandline_spark.spread.replacement import Replacement
+from strandline_spark.spread.store import Store
+from strandline_spark.work import done, work_off
 
 from strandline.engine import recorded_at
 from strandline.law import interpret
@@ -74,12 +77,12 @@ def test_a_landing_file_that_cannot_be_read_holds_its_table_only_until_it_is_bac
     capture.land(bad.records)
     repair = damage(landed_file(tmp_path, before))
     manifest = capture.manifest(1, [*good.records, *bad.records])
-    receipts = {table.topic: table for table in compact(spark, manifest).tables}
+    receipts = {table.topic: table for table in done(spark, manifest).tables}
     assert receipts[GOOD].error is None
     assert receipts[BAD].error is not None
     assert receipts[BAD].history_version == -1
     repair()
-    (caught_up,) = compact(spark, capture.manifest(2, bad.records)).tables
+    (caught_up,) = done(spark, capture.manifest(2, bad.records)).tables
     assert caught_up.error is None
     assert versions(spark, capture, GOOD) == expected(good.records)
     assert versions(spark, capture, BAD) == expected(bad.records)
@@ -90,36 +93,45 @@ def overtake(tmp_path, monkeypatch):
     """Lets `meddle` happen in the middle of a write: its rows are read only when it is done."""
 
     def overtake(owner, name, meddle):
-        begun, done = tmp_path / "begun", tmp_path / "done"
-        for pipe in (begun, done):
+        begun, ended = tmp_path / "begun", tmp_path / "ended"
+        for pipe in (begun, ended):
             os.mkfifo(pipe)
         write = getattr(owner, name)
 
-        def overtaken(rows, *others):
+        def overtaken(*given, **options):
             monkeypatch.undo()
-            threading.Thread(target=meddling, args=(meddle, begun, done), daemon=True).start()
-            write(rows.coalesce(1).mapInArrow(waiting(begun, done), rows.schema), *others)
+            threading.Thread(target=meddling, args=(meddle, begun, ended), daemon=True).start()
+            write(*(waited_for(each, begun, ended) for each in given), **options)
 
         monkeypatch.setattr(owner, name, overtaken)
 
     return overtake
 
 
-def meddling(meddle, begun, done):
+def waited_for(given, begun, ended):
+    """The same, with rows that are read only when somebody has meddled."""
+    if isinstance(given, Replacement):
+        return replace(given, rows=waited_for(given.rows, begun, ended))
+    if isinstance(given, DataFrame):
+        return given.coalesce(1).mapInArrow(waiting(begun, ended), given.schema)
+    return given
+
+
+def meddling(meddle, begun, ended):
     begun.read_bytes()
     try:
         meddle()
     finally:
-        done.write_bytes(b"done")
+        ended.write_bytes(b"done")
 
 
-def waiting(begun, done):
+def waiting(begun, ended):
     """A pass over batches that waits for whoever meddles, the first time that it is made."""
 
     def passing(batches):
         if begun.exists():
             begun.write_bytes(b"now")
-            done.read_bytes()
+            ended.read_bytes()
             begun.unlink()
         yield from batches
 
@@ -129,18 +141,18 @@ def waiting(begun, done):
 def test_a_commit_that_somebody_else_s_overtakes_is_made_anew(spark, capture, overtake):
     s = stream(GOOD)
     capture.land(s.records)
-    compact(spark, capture.manifest(1, s.records))
+    done(spark, capture.manifest(1, s.records))
     news = more(s)
     capture.land(news)
     history = capture.lake.history(GOOD)
     overtake(
-        apply,
-        "replace",
+        replacement,
+        "commit",
         lambda: spark.newSession().sql(
             f"ALTER TABLE delta.`{history}` SET TBLPROPERTIES ('somebody' = 'here')"
         ),
     )
-    (table,) = compact(spark, capture.manifest(2, news)).tables
+    (table,) = done(spark, capture.manifest(2, news)).tables
     assert table.error is None
     assert versions(spark, capture, GOOD) == expected(s.records)
 
@@ -148,10 +160,10 @@ def test_a_commit_that_somebody_else_s_overtakes_is_made_anew(spark, capture, ov
 @pytest.mark.parametrize(
     ("run", "owner", "name"),
     [
-        pytest.param(1, changes, "store", id="first changes"),
-        pytest.param(1, apply, "append", id="first history", marks=pytest.mark.heavy),
-        pytest.param(2, changes, "store", id="more changes", marks=pytest.mark.heavy),
-        pytest.param(2, apply, "replace", id="more history"),
+        pytest.param(1, Store, "put_anew", id="first records"),
+        pytest.param(1, replacement, "commit", id="first history", marks=pytest.mark.heavy),
+        pytest.param(2, Store, "put", id="more records", marks=pytest.mark.heavy),
+        pytest.param(2, replacement, "commit", id="more history"),
     ],
 )
 def test_of_two_processes_with_one_manifest_both_say_what_was_done_once(
@@ -162,17 +174,17 @@ def test_of_two_processes_with_one_manifest_both_say_what_was_done_once(
     for number, batch in enumerate(batches[:run], 1):
         capture.land(batch)
         if number < run:
-            compact(spark, capture.manifest(number, batch))
+            done(spark, capture.manifest(number, batch))
     manifest = capture.manifest(run, batches[run - 1])
     others = []
-    overtake(owner, name, lambda: others.extend(compact(spark, manifest).tables))
-    (mine,) = compact(spark, manifest).tables
+    overtake(owner, name, lambda: others.extend(done(spark, manifest).tables))
+    (mine,) = done(spark, manifest).tables
     (other,) = others
     assert mine.error is None
     assert mine.counts.changes == len(batches[run - 1])
     assert replace(mine, seconds=0.0) == replace(other, seconds=0.0)
     assert versions(spark, capture, GOOD) == expected(s.records if run == 2 else batches[0])
-    stored = delta.read(spark, capture.lake.changes(GOOD)).count()
+    stored = delta.read(spark, capture.lake.records(GOOD)).count()
     assert stored == sum(map(len, batches[:run]))
 
 
@@ -186,12 +198,12 @@ def test_the_commit_of_a_zombie_is_refused_when_its_successors_have_made_theirs(
     news = more(s)
 
     def succeed():
-        compact(spark, manifest)
+        done(spark, manifest)
         capture.land(news)
-        compact(spark, capture.manifest(2, news))
+        done(spark, capture.manifest(2, news))
 
-    overtake(apply, "append", succeed)
-    (zombie,) = compact(spark, manifest).tables
+    overtake(replacement, "commit", succeed)
+    (zombie,) = done(spark, manifest).tables
     assert (zombie.error, zombie.counts.changes) == (None, len(first))
     assert versions(spark, capture, GOOD) == expected(s.records)
 
@@ -205,9 +217,9 @@ def test_a_table_that_is_overtaken_every_time_is_held_for_the_next_run(spark, ca
         looks.append(1)
         raise ConcurrentAppendException("somebody was faster")
 
-    monkeypatch.setattr(changes, "store", refused)
-    monkeypatch.setattr(compaction, "_LOOKS", 2)
-    (held,) = compact(spark, capture.manifest(1, s.records)).tables
+    monkeypatch.setattr(Store, "put_anew", refused)
+    monkeypatch.setattr(attempts, "_LOOKS", 2)
+    (held,) = done(spark, capture.manifest(1, s.records)).tables
     assert (held.error, held.transient) == ("somebody was faster", True)
     assert len(looks) == 2
 
@@ -224,8 +236,8 @@ def test_a_task_that_is_cleared_when_its_run_is_published_changes_nothing(spark,
     repair()
     work_off(spark, manifest, receipt)
     assert read_receipt(manifest).tables[0].error is not None
-    assert not delta.exists(spark, capture.lake.changes(GOOD))
-    (caught_up,) = compact(spark, capture.manifest(2, s.records)).tables
+    assert not delta.exists(spark, capture.lake.records(GOOD))
+    (caught_up,) = done(spark, capture.manifest(2, s.records)).tables
     assert caught_up.counts.changes == len(s.records)
 
 
@@ -244,36 +256,14 @@ def full_disk(spark):
 def test_on_a_full_disk_a_table_is_held_and_the_next_run_applies_it(spark, capture):
     s = stream(GOOD)
     capture.land(s.records)
-    compact(spark, capture.manifest(1, s.records))
+    done(spark, capture.manifest(1, s.records))
     before = versions(spark, capture, GOOD)
     news = more(s)
     capture.land(news)
     with full_disk(spark):
-        (held,) = compact(spark, capture.manifest(2, news)).tables
+        (held,) = done(spark, capture.manifest(2, news)).tables
     assert (held.error is None, held.transient) == (False, True)
     assert versions(spark, capture, GOOD) == before
-    (caught_up,) = compact(spark, capture.manifest(3, news)).tables
+    (caught_up,) = done(spark, capture.manifest(3, news)).tables
     assert caught_up.error is None
     assert versions(spark, capture, GOOD) == expected(s.records)
-
-
-def test_changes_that_another_process_has_stored_meanwhile_are_counted_all_the_same(
-    spark, capture, monkeypatch
-):
-    records = stream(GOOD).records
-    capture.land(records)
-    manifest = capture.manifest(1, records)
-    with monkeypatch.context() as dying:
-        dying.setattr(apply, "append", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            compact(spark, manifest)
-    applied = delta.applied
-    stored = capture.lake.changes(GOOD)
-    monkeypatch.setattr(
-        delta,
-        "applied",
-        lambda spark, path, *of: -1 if path == stored else applied(spark, path, *of),
-    )
-    (table,) = compact(spark, manifest).tables
-    assert (table.counts.changes, table.counts.duplicates) == (5, 0)
-    assert versions(spark, capture, GOOD) == expected(records)

@@ -1,4 +1,4 @@
-"""How landed records are read: by all cores, however few bytes they take."""
+"""How landed records are read."""
 
 import os
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from deltalake import WriterProperties, write_deltalake
 from pyspark.sql import functions as F
-from strandline_spark import landing, settings
+from strandline_spark import landing
 
 from strandline.runs.manifest import OffsetRange
 
@@ -31,22 +31,6 @@ def records(spark, tmp_path):
     write_deltalake(tmp_path, landed, writer_properties=parts)
     every = OffsetRange(TOPIC, "1", 0, 0, ROWS)
     return landing.records(spark, tmp_path.as_posix(), 0, [every])
-
-
-def tasks(records):
-    return records.select(F.spark_partition_id().alias("task")).distinct().count()
-
-
-def test_one_file_is_decoded_by_several_tasks(spark, records):
-    with landing.spread(spark):
-        assert tasks(records) > 1
-    assert tasks(records) == 1
-
-
-def test_a_session_that_says_how_many_tasks_reads_by_so_many(spark, records):
-    own = settings.during(spark, {"spark.sql.files.minPartitionNum": "1"})
-    with own, landing.spread(spark):
-        assert tasks(records) == 1
 
 
 def test_a_record_that_kafka_has_no_time_of_has_the_first_of_all(records):

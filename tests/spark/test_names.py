@@ -3,8 +3,8 @@
 import pytest
 from events import COLUMNS, Stream
 from strandline_spark import delta
-from strandline_spark.compaction import compact
 from strandline_spark.engine import CaptureLake
+from strandline_spark.work import done
 
 from strandline.engine import recorded_at
 from strandline.law import interpret
@@ -31,7 +31,7 @@ def test_columns_keep_the_names_that_the_database_gave_them(spark, tmp_path):
     capture = CaptureLake(lake, "postgresql", recorded_at(s.records), session=spark)
     for number, batch in enumerate((s.records[:2], s.records[2:]), 1):
         capture.land(batch)
-        (table,) = compact(spark, capture.manifest(number, batch)).tables
+        (table,) = done(spark, capture.manifest(number, batch)).tables
         assert table.error is None
     rows = delta.read(spark, lake.history(TOPIC)).orderBy("_seq_from").collect()
     (told,) = interpret(s.records).tables
@@ -72,7 +72,7 @@ def test_names_that_come_later_keep_what_the_history_has(spark, tmp_path):
     capture = CaptureLake(lake, "postgresql", recorded_at(s.records), session=spark)
     for number, batch in enumerate((old, s.records[1:]), 1):
         capture.land(batch)
-        (table,) = compact(spark, capture.manifest(number, batch)).tables
+        (table,) = done(spark, capture.manifest(number, batch)).tables
         assert table.error is None
     rows = delta.read(spark, lake.history(TOPIC)).orderBy("_seq_from").collect()
     assert [(row["name"], row["First Name"]) for row in rows] == [("n", None), ("n", "Ada")]

@@ -2,8 +2,8 @@
 
 from events import COLUMNS, Stream
 from strandline_spark import delta, landing
-from strandline_spark.compaction import compact
 from strandline_spark.engine import CaptureLake
+from strandline_spark.work import done
 
 from strandline.engine import recorded_at
 from strandline.runs.lake import SourceLake
@@ -22,7 +22,7 @@ def test_a_table_of_many_columns_is_compacted(spark, tmp_path):
     lake = SourceLake(tmp_path.as_posix(), "shop")
     capture = CaptureLake(lake, "postgresql", recorded_at(s.records), session=spark)
     capture.land(s.records)
-    (table,) = compact(spark, capture.manifest(1, s.records)).tables
+    (table,) = done(spark, capture.manifest(1, s.records)).tables
     assert table.error is None
     rows = delta.read(spark, lake.history(TOPIC)).orderBy("_seq_from").collect()
     assert [row["c399"] for row in rows] == [1, 2]

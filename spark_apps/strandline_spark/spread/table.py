@@ -188,7 +188,8 @@ class TableRun:
             known = store.known().drop(*ENTRY.names)
         else:
             return None
-        return arrival.without(known, arrived)
+        known = arrival.without(known, arrived)
+        return None if known.isEmpty() else known
 
     def _is_twins(self, store: Store) -> bool:
         """Whether a release before has made the history, and keeps other things on record."""
