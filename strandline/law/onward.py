@@ -4,7 +4,7 @@ That needs nothing of what is on record, so a run costs what arrived. What is no
 surely newer than all that its key has seen, is *left*: those keys are derived from their records.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,16 @@ class Heads:
     seen: Sequence[str | None]
     recorded: Sequence[int]
 
+    def with_others(self, others: "Heads") -> "Heads":
+        """These, and others."""
+        own = self.business or [()] * len(others.business)
+        return Heads(
+            {name: [*of, *self.fields.get(name, ())] for name, of in others.fields.items()},
+            [[*of, *mine] for of, mine in zip(others.business, own, strict=True)],
+            [*others.seen, *self.seen],
+            [*others.recorded, *self.recorded],
+        )
+
 
 @dataclass(slots=True)
 class Onward:
@@ -57,6 +67,55 @@ class Onward:
     absorbed: list[int] = field(default_factory=list)
     left: set[str] = field(default_factory=set)
 
+    def held_back(self, key: str) -> "Held":
+        """Takes out the last version of the only key that is here, and what is told of the key."""
+        if key in self.left or not self.seen:
+            self.left.discard(key)
+            return Held(key)
+        fields = {name: [own.pop()] for name, own in self.fields.items()}
+        business = [[own.pop()] for own in self.business.values()]
+        recorded = self.recorded.pop()
+        last = Heads(fields, business, [self.seen.pop()], [recorded or 0])
+        self.is_last.pop()
+        self.keys.pop()
+        told = self.stood.pop(), self.was_open.pop(), self.changes.pop(), self.absorbed.pop()
+        return Held(key, last, *told)
+
+    def credit(self, held: "Held") -> None:
+        """Adds what was told of a key before."""
+        if held.key not in self.keys:
+            return
+        n = self.keys.index(held.key)
+        self.stood[n], self.was_open[n] = held.stood, held.was_open
+        self.changes[n] += held.changes
+        self.absorbed[n] += held.absorbed
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What is known of a key of which more is to come; `last` None: it is left, whatever comes."""
+
+    key: str
+    last: Heads | None = None
+    stood: str | None = None
+    was_open: bool = False
+    changes: int = 0
+    absorbed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Records that are sorted by key, and then in order of their places; `keys` are theirs.
+
+    `heads` are the last versions of those keys that begin here. `goes_on`: there is one key only,
+    and the next piece begins with more of it.
+    """
+
+    heads: Heads
+    landed: Landed
+    keys: Sequence[str]
+    goes_on: bool = False
+
 
 @dataclass(slots=True)
 class Runner:
@@ -78,12 +137,27 @@ class Runner:
         decoder = known.table().records.decoder
         return Runner(known, view, Typed(decoder), Fences.of(view.fences), since)
 
-    def run(self, heads_of: Heads, landed: Landed, keys: Sequence[str]) -> Onward:
-        """What becomes of keys with these last versions and new records.
+    def run(self, pieces: Iterable[Piece]) -> Iterator[Onward]:
+        """What becomes of the keys, piece by piece: however many records a key has, few are held.
 
-        `landed` are sorted by key, and then in order of their places; `keys` are theirs.
+        A key that is left may have versions in pieces before: they are not to be used.
         """
-        connector, left = self.view.connector, set[str]()
+        held: Held | None = None
+        for piece in pieces:
+            heads_of = piece.heads
+            if held is not None and held.last is not None:
+                heads_of = heads_of.with_others(held.last)
+            lost = {held.key} if held is not None and held.last is None else set[str]()
+            made = self._folded(heads_of, piece.landed, piece.keys, lost)
+            if held is not None:
+                made.credit(held)
+            held = made.held_back(piece.keys[-1]) if piece.goes_on else None
+            yield made
+
+    def _folded(
+        self, heads_of: Heads, landed: Landed, keys: Sequence[str], lost: Collection[str]
+    ) -> Onward:
+        connector, left = self.view.connector, set(lost)
         rows = Rows(reads_last=connector is not None and connector.reads_last)
         standing = self._standing(heads_of, rows, left)
         if not self._goes_on or connector is None:

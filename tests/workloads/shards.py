@@ -1,7 +1,7 @@
 """A table whose records are cut into shards by chance, run after run, in memory."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import reduce
@@ -17,8 +17,8 @@ from strandline.law import Rules, no_rules, rounds, shard
 from strandline.law.continuation import Announced, Entry, carried, less, more
 from strandline.law.facts import Facts, document
 from strandline.law.facts.announcements import Announcements
-from strandline.law.landed import Landed
-from strandline.law.onward import Heads, Onward, Runner
+from strandline.law.landed import COLUMNS, Landed
+from strandline.law.onward import Heads, Onward, Piece, Runner
 from strandline.law.plain import heads
 from strandline.law.rounds import Extent, Said
 from strandline.law.shard import Known, Making, Pile, Told
@@ -52,6 +52,7 @@ class Cut:
     goes_on: bool = True
     seen: dict[str, str | None] = field(default_factory=dict)
     onward: dict[str, tuple[list[Version], str | None, Counts]] = field(default_factory=dict)
+    begun: dict[str, list[Version]] = field(default_factory=lambda: defaultdict(list))
     went_on: int = 0
 
     def run(self, records: Iterable[Record], now: Announced) -> None:
@@ -122,6 +123,7 @@ class Cut:
         of_run = {n for _, e, run in self.entered.values() if run == ran for n in _of(e)}
         every = {name for _, entry, _ in self.entered.values() for name in _of(entry)}
         self.onward, told = {}, []
+        self.begun.clear()
         is_first = all(run == ran for _, _, run in self.entered.values())
         start = every if extent.whole else of_run
         if self.goes_on and not extent.together and (is_first or not extent.whole):
@@ -181,10 +183,23 @@ class Cut:
                 one = Landed(self.making.topic)
                 one.add([record])
                 landed.extend(one)
-            made = runner.run(of, landed, [key for key, _ in sorted_in])
-            left |= made.left
-            self._take(made)
+            for made in runner.run(self._pieces(of, landed, [key for key, _ in sorted_in])):
+                left |= made.left
+                self._take(made)
         return left
+
+    def _pieces(self, of: Heads, landed: Landed, keys: list[str]) -> Iterator[Piece]:
+        """All of it, but for a large group, of which some pieces come first."""
+        start = 0
+        count = len(keys)
+        if len(set(keys)) == 1 and count > 2:
+            start = self.choices.between(1, count - 1)
+            while start and landed.value[start] is None:
+                start -= 1
+        none = Heads({name: [] for name in of.fields}, [[] for _ in of.business], [], [])
+        if start:
+            yield Piece(of, _part(landed, 0, start), keys[:start], goes_on=True)
+        yield Piece(none if start else of, _part(landed, start, count), keys[start:])
 
     def _take(self, made: Onward) -> None:
         versions: dict[str, list[Version]] = defaultdict(list)
@@ -196,9 +211,12 @@ class Cut:
             versions[key].append(version)
             if made.is_last[n]:
                 seen[key] = made.seen[n]
+        for key in versions.keys() - set(made.keys):
+            self.begun[key] += versions.pop(key)
         for n, key in enumerate(made.keys):
             stood = made.stood[n]
             old = [v for v in self.versions.get(key, ()) if v.seq_from != stood]
+            old += self.begun.pop(key, [])
             changes, absorbed = made.changes[n], made.absorbed[n]
             counts = Counts(changes + absorbed, changes, 0, absorbed)
             self.onward[key] = [*old, *versions[key]], seen.get(key), counts
@@ -207,6 +225,11 @@ class Cut:
         found = Landed(self.making.topic)
         found.add(records)
         return found
+
+
+def _part(landed: Landed, start: int, end: int) -> Landed:
+    columns = {name: getattr(landed, name)[start:end] for name in COLUMNS}
+    return Landed(landed.topic, **columns)
 
 
 def _place(record: Record) -> tuple[str, int, int]:

@@ -16,7 +16,7 @@ from strandline.cells import values
 from strandline.cells.types import ColumnType, Kind
 from strandline.changes.columns import IS_CURRENT, KEY, RECORDED_AT, SEQ_FROM, SEQ_SEEN
 from strandline.law.facts import Facts
-from strandline.law.onward import Heads, Onward, Runner
+from strandline.law.onward import Heads, Onward, Piece, Runner
 from strandline.law.shard import Known, Told
 from strandline.law.versions import FIELDS
 from strandline.runs.receipt import Counts
@@ -27,7 +27,7 @@ from strandline_spark.single import single
 from strandline_spark.spread.folding import history_schema
 from strandline_spark.spread.groups import GROUP, Touched
 from strandline_spark.spread.replacement import GONE, Replacement
-from strandline_spark.spread.rows import RECORD, chunks, uncollected
+from strandline_spark.spread.rows import RECORD, pieces, uncollected
 
 # What is told of a key beside its versions, on the last of them, or on a row without a version.
 LEFT, STOOD, WAS_OPEN, CHANGES, ABSORBED, SAME = (
@@ -137,13 +137,16 @@ class _Going:
 
     def _each(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         runner = Runner.of(self.known, self.since)
-        topic = self.known.making.topic
-        for rows in chunks(batches, GROUP, _AT_ONCE):
-            heads, records = self._heads(rows), rows.filter(pc.is_valid(rows["topic_id"]))
-            landed = landing.columns(records, topic)
-            made = runner.run(heads, landed, records[GROUP].to_pylist())
+        for made in runner.run(self._pieces(batches)):
             yield from self._versions(made).to_batches()
             yield from self._bare(made).to_batches()
+
+    def _pieces(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
+        topic = self.known.making.topic
+        for rows, goes_on in pieces(batches, GROUP, _AT_ONCE):
+            records = rows.filter(pc.is_valid(rows["topic_id"]))
+            keys = records[GROUP].to_pylist()
+            yield Piece(self._heads(rows), landing.columns(records, topic), keys, goes_on)
 
     def _heads(self, rows: pa.Table) -> Heads:
         """The heads among the rows."""

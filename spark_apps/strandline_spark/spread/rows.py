@@ -76,6 +76,22 @@ def _last(rows: pa.Table) -> pa.Array:
 
 def chunks(batches: Iterable[pa.RecordBatch], group: str, size: int) -> Iterator[pa.Table]:
     """Rows that come sorted by their group, a number of whole groups at a time."""
+    held: list[pa.Table] = []
+    for rows, goes_on in pieces(batches, group, size):
+        held.append(rows)
+        if not goes_on:
+            yield pa.concat_tables(held)
+            held = []
+
+
+def pieces(
+    batches: Iterable[pa.RecordBatch], group: str, size: int
+) -> Iterator[tuple[pa.Table, bool]]:
+    """The same, but for large groups: of these a piece at a time, and whether more is to come.
+
+    A piece of a group ends where a record with a value follows, so that a tombstone is never parted
+    from the record before it.
+    """
     held: list[pa.RecordBatch] = []
     count = 0
     for batch in batches:
@@ -86,11 +102,20 @@ def chunks(batches: Iterable[pa.RecordBatch], group: str, size: int) -> Iterator
         if count < size:
             continue
         rows = pa.Table.from_batches(held)
-        groups = rows[group].combine_chunks()
-        place = pc.index(pc.equal(groups, groups[-1]), pa.scalar(True)).as_py()
-        if place:
-            yield rows.slice(0, place)
+        first, last = rows[group][0], rows[group][-1]
+        if first != last:
+            place = pc.index(rows[group], last).as_py()
+            yield rows.slice(0, place), False
+            rows = rows.slice(place)
+        elif count >= size and (place := _end(rows)):
+            yield rows.slice(0, place), True
             rows = rows.slice(place)
         held, count = rows.to_batches(), rows.num_rows
     if held:
-        yield pa.Table.from_batches(held)
+        yield pa.Table.from_batches(held), False
+
+
+def _end(rows: pa.Table) -> int:
+    """Where the last record with a value is, before which a piece may end; 0: nowhere."""
+    values = rows["value"].is_valid().to_pylist()
+    return len(values) - 1 - values[::-1].index(True) if True in values else 0
