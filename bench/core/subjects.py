@@ -5,30 +5,32 @@ it needs before the clock starts, and returns what it has made: the runner count
 has stopped, since a fast wrong answer is none. A subject that is None is not measured.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from datetime import UTC, datetime
 from itertools import chain
 
 from bench.core.records import CONTRACT, TOPIC, Records
 from bench.core.records import columns as landed_columns
-from strandline.cells.types import ColumnType
 from strandline.changes.change import Quarantined
 from strandline.changes.record import Record
 from strandline.connectors import CONNECTORS
+from strandline.formats.schema_history import SchemaHistory
 from strandline.law import Stream
+from strandline.law.continuation import Announced
 from strandline.law.decode.general import Decoder, Outcome
-from strandline.law.decode.typed import Typed
 from strandline.law.facts import Facts
 from strandline.law.facts.survey import columns_of
 from strandline.law.landed import Landed
+from strandline.law.onward import Heads, Piece, Runner
 from strandline.law.plain.fold import Fences
 from strandline.law.plain.keys import PlainKeys
-from strandline.law.plain.passing import passing
-from strandline.law.versions import Versions
+from strandline.law.shard import Known, Making, Reader
+from strandline.law.versions import FIELDS, Versions
 
 _CONNECTOR = CONNECTORS["postgresql"]
 _RECORDED_AT = datetime(2026, 11, 20, tzinfo=UTC)
 _NO_FENCES = Fences((), (), frozenset(), ())
+_NO_HEADS = Heads({name: [] for name in FIELDS}, [], [], [])
 
 
 def decode(records: Records) -> Sized:
@@ -82,17 +84,22 @@ def hot_key(batches: Iterable[Records]) -> Iterator[object]:
     remaining = iter(batches)
     landed = (each.landed for each in remaining)
     first = next(landed)
-    typed, columns = _known(first)
+    runner = _runner(first)
     every = chain([first], landed)
     del first  # which nobody is to keep
-    yield from passing(every, typed, columns, _NO_FENCES, _CONNECTOR)
+    yield from runner.run(Piece(_NO_HEADS, each, _keys(each), goes_on=True) for each in every)
 
 
-def _known(landed: Landed) -> tuple[Typed, Mapping[str, ColumnType]]:
-    """What one batch says of the table, of which the others are alike."""
-    keys = PlainKeys.of(TOPIC, Decoder(_CONNECTOR, CONTRACT))
-    facts, _ = keys.add(keys.landed.extend(landed))
-    return keys.typed, columns_of(facts, frozenset())
+def _keys(landed: Landed) -> list[str]:
+    """The keys of records, which are canonical as they stand."""
+    return [key.decode() for key in landed.key if key is not None]
+
+
+def _runner(landed: Landed) -> Runner:
+    """What goes on with a table of which one batch says all that is to be known."""
+    making = Making(TOPIC, _CONNECTOR, CONTRACT, _RECORDED_AT)
+    known = Known(making, Announced(SchemaHistory(), ()))
+    return Runner.of(known.with_facts(Reader.of(known).read(landed).facts), None)
 
 
 def _decoded(records: Records) -> tuple[PlainKeys, tuple[Facts, Sequence[Record]]]:
