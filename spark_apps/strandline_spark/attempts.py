@@ -45,11 +45,12 @@ SETTINGS = {
     "spark.sql.maxConcurrentOutputFileWriters": "8",
     # What Delta remembers of a table takes megabytes, for an hour: of the last of hundreds only.
     "spark.databricks.delta.delta.log.cacheSize": "64",
-    # Values may have 10 MB. Parquet is read by 4,096 rows at a time by default, and its writer
-    # looks at its memory after each hundred.
+    # Values may have 10 MB. Parquet is read by 4,096 rows at a time by default, its writer looks at
+    # its memory after each hundred, and Python would be handed 10,000.
     "spark.sql.parquet.columnarReaderBatchSize": "512",
-    "parquet.page.size.row.check.min": "1",
-    "parquet.block.size.row.check.min": "1",
+    "parquet.page.size.row.check.min": "10",
+    "parquet.block.size.row.check.min": "10",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
     # What a merge reads twice is kept by the engine already.
     "spark.databricks.delta.merge.materializeSource": "none",
 }

@@ -17,6 +17,7 @@ ENTRY = pa.schema([(f"entry_{name}", pa.string()) for name in ("key", "other", "
 ENTERED = pa.schema([*ENTRY, *RECORD, ("run", pa.int32())])
 REFUSED = pa.schema([(name, pa.string()) for name in ("record_key", "reason", "detail")])
 
+_LONG = 64 << 20  # bytes of rows that are enough for a task to hold
 _PLACE = ("topic_id", "partition", "offset")
 _IN_ORDER = [(name, "ascending") for name in (*_PLACE, "run")]
 
@@ -93,13 +94,13 @@ def pieces(
     from the record before it.
     """
     held: list[pa.RecordBatch] = []
-    count = 0
+    count = length = 0
     for batch in batches:
         if not batch.num_rows:
             continue
         held.append(batch)
-        count += batch.num_rows
-        if count < size:
+        count, length = count + batch.num_rows, length + batch.nbytes
+        if count < size and length < _LONG:
             continue
         rows = pa.Table.from_batches(held)
         first, last = rows[group][0], rows[group][-1]
@@ -107,10 +108,10 @@ def pieces(
             place = pc.index(rows[group], last).as_py()
             yield rows.slice(0, place), False
             rows = rows.slice(place)
-        elif count >= size and (place := _end(rows)):
+        elif place := _end(rows):
             yield rows.slice(0, place), True
             rows = rows.slice(place)
-        held, count = rows.to_batches(), rows.num_rows
+        held, count, length = rows.to_batches(), rows.num_rows, rows.nbytes
     if held:
         yield pa.Table.from_batches(held), False
 
