@@ -7,8 +7,6 @@ what they were stay as they are. Corrections, for which nothing landed, are take
 
 from collections.abc import Iterator
 
-from deltalake import DeltaTable
-
 from strandline.alone.stores import fencing, history
 from strandline.alone.stores.landing import landed_before
 from strandline.alone.stores.tables import opened, rows
@@ -35,7 +33,7 @@ def once_landed(manifest: Manifest, cut: TableCut) -> Iterator[Record]:
         there = {(each.at.topic_id, each.at.partition, each.at.offset) for each in found}
         known = {tuple(row.values()) for row in rows(changes, _PLACES, corrected=TOPIC)}
         _refuse_loss(cut.topic, len(known - there))
-        found += corrected(changes, opened(lake.history(cut.table)))
+        found += corrections(lake, cut)
     yield from found
 
 
@@ -47,9 +45,10 @@ def _refuse_loss(topic: str, lost: int) -> None:
         )
 
 
-def corrected(changes: DeltaTable, stored: DeltaTable | None) -> Iterator[Record]:
+def corrections(lake: SourceLake, cut: TableCut) -> Iterator[Record]:
     """What reconciliations have set right, but those of a run that failed, as records."""
-    if stored is None:
+    changes, stored = opened(lake.changes(cut.table)), opened(lake.history(cut.table))
+    if changes is None or stored is None:
         return
     columns = history.columns(stored)
     applied = fencing.applied(stored)

@@ -137,7 +137,8 @@ def run(made: Made, known: OnRecord, arrived: Sequence[Record], now: Announced) 
         for record, of in every
         if (entry := entries.get(record.at, Entry() if of == NOWHERE else of)) != of
     ]
-    return replace(found, whole=True, entered=[*found.entered, *renamed])
+    facts = replace(found.facts, renamed=found.facts.renamed or bool(renamed))
+    return replace(found, whole=True, facts=facts, entered=[*found.entered, *renamed])
 
 
 def _touched(

@@ -16,7 +16,7 @@ from strandline_spark.spread.groups import GROUP, Touched, grouped, joining, tou
 from strandline_spark.spread.onward import Went
 from strandline_spark.spread.reading import read
 from strandline_spark.spread.rows import RECORD, REFUSED
-from strandline_spark.spread.store import Store
+from strandline_spark.spread.store import Store, newest
 from strandline_spark.spread.telling import Telling
 
 _TASKS = 4  # for each processor
@@ -43,6 +43,7 @@ class Parts:
     versions: DataFrame | None = field(default=None, init=False)
     keys: Touched | None = field(default=None, init=False)
     _landed: int = field(default=0, init=False)
+    _every: DataFrame = field(init=False)
 
     @property
     def is_whole(self) -> bool:
@@ -68,7 +69,9 @@ class Parts:
 
     def derived(self, now: Known, before: Known, extent: Extent) -> Told:
         """Has keys go on that can, and shards folded of those that cannot."""
-        joins = joining(self.store.every()) if now.facts.joined else None
+        every = self.store.every()
+        self._every = newest(every) if now.facts.renamed else every
+        joins = joining(self._every) if now.facts.joined else None
         self.went = self.versions = self.keys = None
         if extent.together or (extent.whole and self.has_known):
             return self._folded(now, before, joins, extent)
@@ -105,7 +108,7 @@ class Parts:
         return found
 
     def _folded(self, now: Known, before: Known, joins: DataFrame | None, extent: Extent) -> Told:
-        rows = self.store.every().where("entry_key IS NOT NULL")
+        rows = self._every.where("entry_key IS NOT NULL")
         if self.keys is not None:
             rows = self.keys.of(rows, "entry_key")
             joins = None if joins is None else self.keys.of(joins, "entry_key")

@@ -32,7 +32,7 @@ class Store:
         return delta.exists(self.spark, self.uri)
 
     def known(self) -> DataFrame:
-        """What the runs before have entered, each record as it was last."""
+        """What the runs before have entered."""
         return self._rows(F.col("run") <= self.applied)
 
     def every(self) -> DataFrame:
@@ -74,3 +74,9 @@ class Store:
             writer = writer.option("txnAppId", delta.APPLICATION)
             writer = writer.option("txnVersion", str(self.run))
         writer.save(self.uri)
+
+
+def newest(rows: DataFrame) -> DataFrame:
+    """Each record as it was entered last."""
+    last = rows.groupBy("topic_id", "partition", "offset").agg(F.max("run").alias("run"))
+    return rows.join(last, last.columns, "left_semi").select(*rows.columns)

@@ -8,6 +8,7 @@ from datetime import datetime
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from strandline.alone import takeover
 from strandline.alone.stores import landing, quarantine
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.noted import Noted
@@ -29,7 +30,7 @@ from strandline_spark.spread import arrival, replacement
 from strandline_spark.spread.parts import Parts
 from strandline_spark.spread.replacement import Replacement
 from strandline_spark.spread.rows import ENTRY
-from strandline_spark.spread.store import Store
+from strandline_spark.spread.store import Store, newest
 
 _FEW = 200  # records that are looked at before all are read
 _TASKS = 4  # for each processor
@@ -183,13 +184,30 @@ class TableRun:
     def _known(self, store: Store, arrived: DataFrame) -> DataFrame | None:
         """The records of the runs before, but those that are read again; None: there are none."""
         if self._is_twins(store):
-            known = arrival.landed_before(self.spark, self.manifest, self.cut, self.run - 1)
+            known = self._landed_before(store)
         elif store.exists():
-            known = store.known().drop(*ENTRY.names)
+            known = newest(store.known()).drop(*ENTRY.names)
         else:
             return None
         known = arrival.without(known, arrived)
         return None if known.isEmpty() else known
+
+    def _landed_before(self, store: Store) -> DataFrame:
+        """All that has landed for a table of the release before, and what was corrected there."""
+        over = min(store.applied, self.run - 1)
+        known = arrival.landed_before(self.spark, self.manifest, self.cut, over)
+        corrected = list(takeover.corrections(self.lake, self.cut))
+        if corrected:
+            known = known.unionByName(arrival.made(self.spark, corrected, over))
+        return known
+
+    def take_over(self, store: Store) -> None:
+        """Enters what the release before keeps elsewhere, so that an order finds it here."""
+        if self._is_twins(store):
+            known = Known(self.making, self.control.after(store.applied))
+            rows = self._landed_before(store)
+            parts = Parts(store, self.history, self.cut.topic, rows, has_known=True, anew=True)
+            rounds.reading(parts, known)
 
     def _is_twins(self, store: Store) -> bool:
         """Whether a release before has made the history, and keeps other things on record."""
@@ -217,9 +235,7 @@ class TableRun:
         change, anew = self._change(parts, before)
         receipt = replace(
             receipt,
-            counts=replace(
-                counts, **_totals(change, before, whole=parts.went is None and parts.keys is None)
-            ),
+            counts=replace(counts, **_totals(change, before, whole=parts.is_whole)),
             changed=bool(change.come or change.gone),
         )
         forgotten = None if before is None else before.forgotten

@@ -50,7 +50,7 @@ class Facts:
     that several changes have, `rewound` the deliveries that came again behind a rewind of their
     partition; `repeated` is the last position at which something came twice; `unseen`: whether
     there may be keys with records and without a version, `joined`: whether a record may have named
-    more than its key.
+    more than its key, `renamed`: whether one may be on record under names that it had before.
     """
 
     declared: Types = field(default_factory=dict)
@@ -70,6 +70,7 @@ class Facts:
     repeated: str = ""
     unseen: bool = False
     joined: bool = False
+    renamed: bool = False
 
     def __add__(self, other: "Facts") -> "Facts":
         """What is known from both."""
@@ -148,4 +149,5 @@ _MERGED: Mapping[str, Callable[[Any, Any], Any]] = {
     "repeated": max,
     "unseen": max,
     "joined": max,
+    "renamed": max,
 }

@@ -24,6 +24,7 @@ from strandline_spark.checkpoint import kept
 from strandline_spark.single import single
 from strandline_spark.spread.orders.scrub import leftovers, scrubbed
 from strandline_spark.spread.store import Store
+from strandline_spark.spread.table import TableRun
 
 _PLACE = ("topic_id", "partition", "offset")
 _HALVES = 2  # of a move
@@ -32,15 +33,17 @@ _NAMED = 5  # of what is found afterwards
 
 def erased(spark: SparkSession, manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
     """Erases the manifest's keys from the table, and looks for them afterwards."""
-    del known
-    return _Erased(spark, manifest, cut).receipt()
+    table = TableRun(spark, manifest, cut, known)
+    return _Erased(spark, manifest, cut, table).receipt()
 
 
 class _Erased:
     """One table of the run."""
 
-    def __init__(self, spark: SparkSession, manifest: Manifest, cut: TableCut) -> None:
-        self._spark, self._manifest, self._cut = spark, manifest, cut
+    def __init__(
+        self, spark: SparkSession, manifest: Manifest, cut: TableCut, table: TableRun
+    ) -> None:
+        self._spark, self._manifest, self._cut, self._table = spark, manifest, cut, table
         self._lake = SourceLake(manifest.lake, manifest.source)
         self._history = self._lake.history(cut.table)
         self._records = self._lake.records(cut.table)
@@ -55,7 +58,9 @@ class _Erased:
     def receipt(self) -> TableReceipt:
         """What was erased; `Terminal` where something is found afterwards."""
         applied = delta.applied(self._spark, self._history)
-        Store(self._spark, self._records, applied, self._manifest.number).forget_failed()
+        store = Store(self._spark, self._records, applied, self._manifest.number)
+        store.forget_failed()
+        self._table.take_over(store)
         digests = self._on_record()
         did = {"keys": digests.count(), "landing": self._from_landing(digests)}
         for path in self._keyed:

@@ -153,6 +153,7 @@ class _Reconciled(TableRun):
 
     def _shown(self, wrong: DataFrame, store: Store) -> DataFrame | None:
         """The last place in the log that the keys have shown, and their scope, where known."""
+        self.take_over(store)
         if not store.exists():
             return None
         known = self.known(store)

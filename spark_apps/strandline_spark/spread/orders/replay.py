@@ -4,7 +4,6 @@ What was there stays in the tables' own logs, from where `undo` takes it back. T
 last: a run that died before that is repeated, and does the rest.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,8 +13,6 @@ from strandline.alone import takeover
 from strandline.alone.stores import quarantine, records
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.noted import Noted
-from strandline.alone.stores.tables import opened
-from strandline.changes.record import Record
 from strandline.errors import Terminal
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
@@ -124,13 +121,8 @@ class _Replay(_Replacing):
         if store.exists():
             own = store.known().where(F.col("topic") == TOPIC)
             return arrival.of_run(own.select(*RECORD.names).distinct(), self.run)
-        made = list(self._of_a_release_before())
+        made = list(takeover.corrections(self.lake, self.cut))
         return arrival.made(self.spark, made, self.run) if made else None
-
-    def _of_a_release_before(self) -> Iterator[Record]:
-        changes = opened(self.lake.changes(self.cut.table))
-        if changes is not None:
-            yield from takeover.corrected(changes, opened(self.history))
 
     def _put(self, shadow: TableRun, store: Store) -> None:
         """Puts the shadow's records beside those of the runs before, and what it has refused.
