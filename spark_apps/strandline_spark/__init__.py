@@ -1,5 +1,5 @@
-"""The Spark engine: the stages of `strandline.law` as columns, and the commits.
+"""Spark carries the law: small tables are handed out whole, a large one is spread over many tasks.
 
-decode → distinct → link → fold → apply. It must agree with the law on every input; it may only be
-faster.
+No rule of meaning is here. Spark selects, joins, groups and sorts rows, and commits what the law
+(`strandline.law`) has made of them.
 """

@@ -72,8 +72,8 @@ def _refuse_strange_python(error: Py4JJavaError) -> None:
     if sign is not None:
         raise Terminal(
             f"the Python of Spark's executors does not do for Strandline ({sign[0]}): give them "
-            "one that has what requirements.txt names (PYSPARK_PYTHON, docs/deploy.md), or set "
-            'way = "spread" in [spark] of the source file. The next attempt does what is left'
+            "one that has what requirements.txt names (PYSPARK_PYTHON, docs/deploy.md). The next "
+            "attempt does what is left"
         ) from error
 
 

@@ -20,7 +20,7 @@ from strandline.changes.change import Quarantined
 from strandline.changes.record import Coordinates, Record
 from strandline.connectors import CONNECTORS
 from strandline.formats.schema_history import SchemaHistory
-from strandline.law import continuation, forgetting
+from strandline.law import audit, continuation, forgetting
 from strandline.law.continuation import NotEntered, Run, Shown
 from strandline.law.decode.general import Decoder
 from strandline.law.forgetting import Horizon
@@ -66,6 +66,7 @@ class TableRun:
             return self._untouched(stored, before)
         found = continuation.run(self._table, known, arrived, now)
         conservation.check(found.counts, self.cut.topic)
+        audit.check_versions(found.found.versions, self.cut.topic)
         self._put_aside(found, arrived)
         anew = isinstance(known, NotEntered)
         records.forget_failed(self.lake.records(self.cut.table), stored, run)

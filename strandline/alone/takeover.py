@@ -1,6 +1,6 @@
-"""A history that Spark has made, gone on with alone: from landing, which has all of its records.
+"""A history that the release before has spread, gone on with: from landing, which has its records.
 
-Spark keeps changes on record where this way keeps records. So a table's first run alone reads all
+That release kept changes on record where this one keeps records. So the table's first run reads all
 that ever landed for it, puts that on record, and derives the history once more; versions that are
 what they were stay as they are. Corrections, for which nothing landed, are taken from the changes.
 """
@@ -19,7 +19,8 @@ from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.reconciliation import TOPIC
 
 _PLACES = """
-    SELECT DISTINCT _topic_id, _partition, _offset FROM stored WHERE _topic_id <> :corrected
+    SELECT DISTINCT _topic_id, _partition, _offset FROM stored
+    WHERE _topic_id <> :corrected AND _run <= :applied
 """
 _CORRECTED = "SELECT * FROM stored WHERE _topic_id = :corrected AND _run <= :applied"
 
@@ -31,7 +32,9 @@ def once_landed(manifest: Manifest, cut: TableCut) -> Iterator[Record]:
     changes = opened(lake.changes(cut.table))
     if changes is not None:
         there = {(each.at.topic_id, each.at.partition, each.at.offset) for each in found}
-        known = {tuple(row.values()) for row in rows(changes, _PLACES, corrected=TOPIC)}
+        applied = fencing.applied(opened(lake.history(cut.table)))
+        asked: dict[str, str | int] = {"corrected": TOPIC, "applied": applied}
+        known = {tuple(row.values()) for row in rows(changes, _PLACES, **asked)}
         _refuse_loss(cut.topic, len(known - there))
         found += corrections(lake, cut)
     yield from found
@@ -41,7 +44,8 @@ def _refuse_loss(topic: str, lost: int) -> None:
     if lost:
         raise BeyondAloneError(
             f"{topic}: {lost} changes of the table are of records that landing no longer has: "
-            "leave the table to Spark"
+            "let the connector take a new snapshot of the table into a topic of its own "
+            "(docs/operations.md)"
         )
 
 

@@ -10,23 +10,11 @@ from collections.abc import Collection
 from strandline.changes import version
 from strandline.errors import Terminal
 
-# What compaction notes beside the columns of a table while it works (a test holds this list).
-WORKING = frozenset(
-    """
-    _absorbed _after _base_closed_by _base_entity_id _base_moved_to _base_op _base_seq_from
-    _base_seq_to _base_unavailable _base_valid_to _before _beside _broken _carried _cells _child_key
-    _child_life _clock _connector_name _connector_run _corrupt _cut _cut_here _delivery _depth
-    _detail _died _emitted _ends _entity_from _far_depth _far_key _far_life _fence _fenced _fences
-    _final _first _first_run _followed _followed_again _follows _found _genuine _goes_back _hash
-    _high _identity _in_flight _keys _kind _last _latest _left_key _left_life _life _line _link
-    _live _local _located _major _match _named _new _new_key _next _nth _of _old _old_key _opened
-    _opens _orderly _ordinal _outdated _own _parent_key _parent_life _passed _place _plain _preceded
-    _reached _reads _reason _record _rederive _renews _repeated _rewound _root_key _root_life _run
-    _run_before _same _seen _seq _shared _shifts _shows _since _snapshot _stale _standing _stored
-    _sweep _time _told _topic_id _truncated _turn _unheld _unseen _unset _verdict _via_key _via_life
-    _walk _walked _whole _wrapped
-    """.split()  # noqa: SIM905 - a list of so many words is better read as a text
-)
+# What Spark notes beside the columns of a table while it works (a test holds this list).
+WORKING = frozenset({
+    "_absorbed", "_changed", "_changes", "_gone", "_left", "_new", "_old", "_same", "_standing",
+    "_stood", "_was_open",
+})  # fmt: skip
 
 TABLE = "_table"  # what `strandline history` prints a row's table as
 _HISTORY = frozenset(name for name, _ in (*version.COLUMNS, *version.INTERNAL_COLUMNS)) | {TABLE}

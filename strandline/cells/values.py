@@ -1,7 +1,7 @@
 """JSON values to Python values, one decoder per wire form (see `strandline.cells.types`).
 
 A decoder reads the cell's text, which is all that Spark is handed, and judges it by the patterns
-of `cells.spelling`; the twin in Spark is `strandline_spark.values`. What a cell holds is one
+of `cells.spelling`. What a cell holds is one
 of three things: a value; *unfit*, no value of its type; *unheld*, a value of its type that the
 history column has no room for, such as PostgreSQL's infinity. None is ever altered to fit.
 """

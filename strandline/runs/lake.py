@@ -102,7 +102,7 @@ class SourceLake:
         return f"{self.home}/runs/{number:08d}"
 
     def changes(self, table: str) -> str:
-        """Delta: the distinct changes and fences of a table, typed and ordered."""
+        """Delta: the changes of a table that the release before has spread; this one only reads."""
         return f"{self._table(table)}/changes"
 
     def records(self, table: str) -> str:

@@ -1,7 +1,7 @@
 """What the engine asks of Spark, however it is started: by `spark-submit` or in a process.
 
 Java's own options are in `runs.jvm`; what holds for each session on any cluster, whatever it
-was started with, is `strandline_spark.compaction.SETTINGS`.
+was started with, is `strandline_spark.attempts.SETTINGS`.
 """
 
 DELTA_PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
@@ -21,17 +21,8 @@ SETTINGS = {
     # Parquet numbers the values of a column until the list of them is so long, by default a
     # megabyte: columns of ever new values took more time, and more bytes than their values.
     "spark.hadoop.parquet.dictionary.page.size": str(16 << 10),
-    # The classes that Spark generates for one large table are some hundreds, and it remembers the
-    # last hundred: each would be compiled, and warm up, once more for the next table or run.
-    "spark.sql.codegen.cache.maxEntries": "2000",
-    # Java never compiles a method that is longer than this, and Spark would have it interpreted.
-    "spark.sql.codegen.hugeMethodLimit": "8000",
-    # Of one key with millions of changes a window reads back at once all that it has put on disk:
-    # each piece takes a megabyte of the heap, and more where it is read ahead.
-    "spark.unsafe.sorter.spill.read.ahead.enabled": "false",
     # Noting the Python line of every expression, for errors, is more work than the expression.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    # So much takes five million changes of one key, or a hundred values of 10 MB, in one batch.
     "spark.driver.memory": "3g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -105,7 +105,7 @@ RULES = (
          "It is NULL before it came, and a NULL in it makes no version.",
          "schema", "A new column is NULL before it came"),
     Rule("A type may widen",
-         "Integers, decimals and floats become wider in place. What cannot widen stops that table only, with what to do.",
+         "Integers, decimals and floats become wider: the history is written anew, in one commit. What cannot widen stops that table only, with what to do.",
          "schema", "An integer becomes wider"),
     Rule("A type that cannot widen becomes texts, where the source file says so",
          "`columns` of the table names the column as `string`. Its values are spelled as in keys: a decimal without the zeros at its end, bytes in base64, times as ISO.",

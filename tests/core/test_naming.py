@@ -7,22 +7,17 @@ from strandline.cells import naming
 from strandline.changes import version
 from strandline.errors import Terminal
 
-ENGINE = Path(__file__).parents[2] / "spark_apps/strandline_spark"
-STAGES = (
-    "apply", "audit", "cells", "changes", "decode", "derive", "distinct", "fences", "fold", "heads",
-    "in_flight", "keys", "link", "meta", "moves", "orderly", "repetition", "shift", "swap", "table",
-    "verdict",
-)  # fmt: skip
+SPREAD = Path(__file__).parents[2] / "spark_apps/strandline_spark/spread"
 
 
-def test_what_the_engine_notes_beside_columns_are_the_names_that_no_column_may_have():
-    texts = ((ENGINE / f"{stage}.py").read_text() for stage in STAGES)
-    noted = {name for text in texts for name in re.findall(r'[`"](_[a-z][a-z_]*)[`"]', text)}
+def test_what_spark_notes_beside_columns_are_the_names_that_no_column_may_have():
+    texts = ((SPREAD / f"{name}.py").read_text() for name in ("onward", "replacement"))
+    noted = {name for text in texts for name in re.findall(r'"(_[a-z][a-z_]*)"', text)}
     own = {name for name, _ in (*version.COLUMNS, *version.INTERNAL_COLUMNS)}
     assert noted - own == naming.WORKING
 
 
-@pytest.mark.parametrize("name", ["_valid_to", "_KEY", "_life", "_table"])
+@pytest.mark.parametrize("name", ["_valid_to", "_KEY", "_same", "_table"])
 def test_a_column_called_like_one_of_the_history_s_own_is_refused_with_a_remedy(name):
     with pytest.raises(Terminal, match=f"column '{name}'.*ReplaceField"):
         naming.check(["id", name])

@@ -6,7 +6,7 @@ from workloads import Choices, captured
 from strandline.errors import Terminal
 from strandline.law.decode.general import Decoder
 from strandline.law.facts import NONE, merged
-from strandline.law.facts.document import read, written
+from strandline.law.facts.document import FORMAT, read, written
 from strandline.law.facts.survey import columns_of, survey
 from strandline.law.records import facts_of
 
@@ -74,6 +74,6 @@ def test_facts_that_another_version_wrote_are_refused_with_the_remedy():
         with pytest.raises(Terminal, match="replay the table"):
             read(whole[:size])
     with pytest.raises(Terminal, match="replay the table"):
-        read(whole.replace(b"\x01", b"\xc1", 1))
+        read(whole.replace(bytes([FORMAT]), b"\xc1", 1))
     with pytest.raises(Terminal, match="replay the table"):
         read(bytes([*whole[:-1], 7]))

@@ -28,16 +28,29 @@ def landed(spark: SparkSession, manifest: Manifest, ranges: Iterable[OffsetRange
 
 
 def landed_before(spark: SparkSession, manifest: Manifest, cut: TableCut, run: int) -> DataFrame:
-    """What landed for the table outside of the run's own ranges, as that of another run.
+    """What landed for a table of the release before outside of the run's own ranges.
 
-    `Terminal` where landing no longer has all records that the release before has on record.
+    As that of another run. `Terminal` where landing no longer has all records of its changes.
     """
     lake = SourceLake(manifest.lake, manifest.source)
     table = delta.read(spark, lake.landing, manifest.landing_version)
     rows = table.where((F.col("topic") == cut.topic) & ~landing.within(cut.ranges))
+    _refuse_loss(rows, lake, cut)
+    return of_run(rows, run)
+
+
+def refuse_loss(rows: DataFrame, manifest: Manifest, cut: TableCut) -> None:
+    """`Terminal` where these lack a record of the changes that the release before has made."""
+    _refuse_loss(rows, SourceLake(manifest.lake, manifest.source), cut)
+
+
+def _refuse_loss(rows: DataFrame, lake: SourceLake, cut: TableCut) -> None:
+    spark = rows.sparkSession
     if delta.exists(spark, lake.changes(cut.table)):
-        changes = delta.read(spark, lake.changes(cut.table)).where(F.col("_topic_id") != TOPIC)
-        places = changes.select(*(F.col(f"_{name}").alias(name) for name in _PLACE)).distinct()
+        applied = delta.applied(spark, lake.history(cut.table))
+        changes = delta.read(spark, lake.changes(cut.table)).where(F.col("_run") <= applied)
+        landed_ones = changes.where(F.col("_topic_id") != TOPIC)
+        places = landed_ones.select(*(F.col(f"_{name}").alias(name) for name in _PLACE)).distinct()
         lost = places.join(rows.select(*_PLACE), list(_PLACE), "left_anti").count()
         if lost:
             raise Terminal(
@@ -45,7 +58,6 @@ def landed_before(spark: SparkSession, manifest: Manifest, cut: TableCut, run: i
                 "of records that landing no longer has: let the connector take a new snapshot of "
                 "the table into a topic of its own (docs/operations.md)"
             )
-    return of_run(rows, run)
 
 
 def made(spark: SparkSession, records: Iterable[Record], run: int) -> DataFrame:

@@ -31,7 +31,7 @@ _PASSING = frozenset({RECORDED_AT, SCOPE, SEQ_SEEN})
 _VECTORS = "delta.enableDeletionVectors"
 _PROPERTIES = {_VECTORS: "true"}
 GONE = "_gone"
-_STOOD = "_stood_"
+_STOOD = "_standing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def compared(versions: DataFrame, history: DataFrame | None, keys: Touched | Non
     both = _beside(versions, history if keys is None else keys.of(history, KEY))
     changed, found = _observed(both, *_sizes(), where=F.col("_changed"))
     come = changed.where("_new").select(*_named(versions), F.lit(False).alias(GONE))
-    places = [F.col(_STOOD + name).alias(name) for name in (KEY, SEQ_FROM)]
+    places = [_stood(name).alias(name) for name in (KEY, SEQ_FROM)]
     gone = changed.where("_old").select(*places, F.lit(True).alias(GONE))
     return Replacement(come.unionByName(gone, allowMissingColumns=True), **found)
 
@@ -81,7 +81,7 @@ def compared(versions: DataFrame, history: DataFrame | None, keys: Touched | Non
 def of_all(versions: DataFrame, history: DataFrame) -> Replacement:
     """All versions, in place of the history: those that stood keep when they were recorded."""
     both, found = _observed(_beside(versions, history), *_sizes())
-    recorded = F.when(F.col("_same"), F.col(_STOOD + RECORDED_AT)).otherwise(F.col(RECORDED_AT))
+    recorded = F.when(F.col("_same"), _stood(RECORDED_AT)).otherwise(F.col(RECORDED_AT))
     come = both.where("_new").withColumn(RECORDED_AT, recorded)
     return Replacement(come.select(*_named(versions), F.lit(False).alias(GONE)), **found)
 
@@ -96,10 +96,10 @@ def _sizes() -> list[Column]:
         F.count_if(new).alias("made"),
         F.count_if(new & F.col(IS_CURRENT)).alias("open"),
         F.count_if(old).alias("stood"),
-        F.count_if(old & F.col(_STOOD + IS_CURRENT)).alias("stood_open"),
+        F.count_if(old & _stood(IS_CURRENT)).alias("stood_open"),
         F.count_if(going).alias("going"),
         F.count_if(old & ~new).alias("alone"),
-        F.count_if(going & F.col(_STOOD + IS_HEAD)).alias("heads"),
+        F.count_if(going & _stood(IS_HEAD)).alias("heads"),
     ]
 
 
@@ -113,14 +113,19 @@ def _beside(versions: DataFrame, standing: DataFrame) -> DataFrame:
     `_new`, `_old`: whether it is on either side; `_same`: whether both say the same; `_changed`:
     whether it is to be written.
     """
-    stood = standing.select(*(F.col(quoted(n)).alias(_STOOD + n) for n in standing.columns))
-    place = [F.col(name) == F.col(_STOOD + name) for name in (KEY, SEQ_FROM)]
+    stood = standing.select(F.struct("*").alias(_STOOD))
+    place = [F.col(name) == _stood(name) for name in (KEY, SEQ_FROM)]
     both = versions.join(stood, reduce(Column.__and__, place), "full_outer")
-    new, old = F.col(KEY).isNotNull(), F.col(_STOOD + KEY).isNotNull()
+    new, old = F.col(KEY).isNotNull(), _stood(KEY).isNotNull()
     same = new & old & _alike(versions.schema, standing.columns)
-    seen = F.col(SEQ_SEEN).eqNullSafe(F.col(_STOOD + SEQ_SEEN))
+    seen = F.col(SEQ_SEEN).eqNullSafe(_stood(SEQ_SEEN))
     flags = {"_new": new, "_old": old, "_same": same, "_changed": ~(same & seen)}
     return both.select("*", *(of.alias(name) for name, of in flags.items()))
+
+
+def _stood(name: str) -> Column:
+    """A cell of what stands in a version's place."""
+    return F.col(_STOOD).getField(name)
 
 
 def _alike(schema: StructType, known: Iterable[str]) -> Column:
@@ -128,7 +133,7 @@ def _alike(schema: StructType, known: Iterable[str]) -> Column:
     there = set(known)
     columns = [(of.name, of.dataType) for of in schema if of.name not in _PASSING]
     cells = (
-        F.col(quoted(name)).eqNullSafe(F.col(quoted(_STOOD + name)).try_cast(of))
+        F.col(quoted(name)).eqNullSafe(_stood(name).try_cast(of))
         if name in there
         else F.col(quoted(name)).isNull()
         for name, of in columns

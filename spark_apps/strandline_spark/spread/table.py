@@ -33,9 +33,6 @@ from strandline_spark.spread.rows import ENTRY
 from strandline_spark.spread.store import Store, newest
 
 _FEW = 200  # records that are looked at before all are read
-_TASKS = 4  # for each processor
-
-_FEW = 200  # records that are looked at before all are read
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +180,7 @@ class TableRun:
 
     def _known(self, store: Store, arrived: DataFrame) -> DataFrame | None:
         """The records of the runs before, but those that are read again; None: there are none."""
-        if self._is_twins(store):
+        if self.is_twins(store):
             known = self._landed_before(store)
         elif store.exists():
             known = newest(store.known()).drop(*ENTRY.names)
@@ -203,13 +200,13 @@ class TableRun:
 
     def take_over(self, store: Store) -> None:
         """Enters what the release before keeps elsewhere, so that an order finds it here."""
-        if self._is_twins(store):
+        if self.is_twins(store):
             known = Known(self.making, self.control.after(store.applied))
             rows = self._landed_before(store)
             parts = Parts(store, self.history, self.cut.topic, rows, has_known=True, anew=True)
             rounds.reading(parts, known)
 
-    def _is_twins(self, store: Store) -> bool:
+    def is_twins(self, store: Store) -> bool:
         """Whether a release before has made the history, and keeps other things on record."""
         changes = self.lake.changes(self.cut.table)
         return delta.applied(self.spark, store.uri) < delta.applied(self.spark, changes)

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from strandline.alone.stores.control import Control
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut, Work
+from strandline.runs.rebuild import Rebuild
 from strandline.runs.receipt import TableReceipt
 from strandline.runs.way import Way
 from strandline_spark import delta, files
@@ -58,7 +59,8 @@ def spread(spark: SparkSession, manifest: Manifest, known: Control) -> tuple[Tab
         return receipt
 
     found = attempts(spark, manifest.tables, done)
-    if manifest.work is Work.REPLAY and all(receipt.error is None for receipt in found):
+    swapped = manifest.work is Work.REPLAY and Rebuild(**manifest.order).swap
+    if swapped and all(receipt.error is None for receipt in found):
         files.remove(spark, lake.shadows)
     if manifest.work is Work.ERASE:  # the files of the version before may be gone already
         found = tuple(_as_left(spark, lake, receipt) for receipt in found)

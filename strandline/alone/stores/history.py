@@ -35,6 +35,7 @@ from strandline.changes.columns import (
 )
 from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS, Version
 from strandline.errors import BeyondAloneError
+from strandline.law import audit
 from strandline.law.plain import heads
 from strandline.law.versions import Versions
 
@@ -232,8 +233,12 @@ def made(
     columns: Mapping[str, ColumnType],
     topic: str,
 ) -> pa.Table:
-    """Versions (`Versions.columns`) as rows of a history with these business columns."""
+    """Versions (`Versions.columns`) as rows of a history with these business columns.
+
+    Raises `AuditError` where they break law 5.
+    """
     fields, business = versions
+    audit.check(fields, topic)
     count = len(fields["key"])
     told: dict[str, Any] = {f"_{name}": own for name, own in fields.items()} | {
         TOPIC: [topic] * count,

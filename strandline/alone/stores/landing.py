@@ -1,13 +1,14 @@
 """Landed records: how they lie in Delta tables, and those that a manifest pins."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from deltalake import DeltaTable
 
 from strandline.alone.stores.tables import explained, literal, opened, rows
 from strandline.cells.instants import instant, micros
@@ -40,6 +41,7 @@ RECORD = [
     (name, LANDING.field(name).type)
     for name in ("topic", "topic_id", "partition", "offset", "timestamp", "key", "value", "headers")
 ]
+_APPLICATION = "strandline"  # of the transactions of runs
 _AT_ONCE = 200  # ranges: of thousands in one condition the query engine's stack is not deep enough
 _OF_TOPIC = """
     SELECT topic, topic_id, partition, "offset", timestamp, key, value, headers
@@ -97,10 +99,10 @@ def forget(manifest: Manifest, before: str) -> int:
     table = opened(lake.landing)
     if table is None:
         return 0
-    ranges = [*manifest.control, *(each for cut in manifest.tables for each in cut.ranges)]
     kept = _refused(lake.quarantine)
     count = 0
-    for (topic, topic_id), own in groupby(sorted(ranges, key=_incarnation), _incarnation):
+    wanted = sorted(forgettable(manifest), key=_incarnation)
+    for (topic, topic_id), own in groupby(wanted, _incarnation):
         pieces = sorted(own, key=_begin)
         for first in range(0, len(pieces), _AT_ONCE):
             within = _within(pieces[first : first + _AT_ONCE])
@@ -114,6 +116,21 @@ def forget(manifest: Manifest, before: str) -> int:
             with explained(lake.landing):
                 count += table.delete(where)["num_deleted_rows"]
     return count
+
+
+def forgettable(manifest: Manifest) -> Iterator[OffsetRange]:
+    """What is applied, but for tables of the release before: those are made of it once more."""
+    yield from manifest.control
+    lake = SourceLake(manifest.lake, manifest.source)
+    for cut in manifest.tables:
+        own, others = (opened(path(cut.table)) for path in (lake.records, lake.changes))
+        if _last_run(own) >= _last_run(others):
+            yield from cut.ranges
+
+
+def _last_run(table: DeltaTable | None) -> int:
+    found = None if table is None else table.transaction_version(_APPLICATION)
+    return -1 if found is None else found
 
 
 def _refused(quarantine: str) -> Mapping[str, Mapping[int, set[int]]]:

@@ -19,7 +19,8 @@ class Noted:
     """A run's receipt, the facts of its table, and the `rules` that the history was made by.
 
     `facts` None: nobody knows them, so the next run reads all that is on record. Another release
-    has written them, the way `spread` has made the history, or it is not what the run before made.
+    has written them, or the history is not what the run before made. `way` is `SPREAD` of a history
+    that the release before has spread: what is on record of it lies elsewhere.
     `forgotten`: versions that ended before are no longer kept (an ISO-8601 instant).
     """
 
@@ -38,8 +39,10 @@ class Noted:
     def text(self) -> str:
         """As JSON."""
         facts = None if self.facts is None else b64encode(document.written(self.facts)).decode()
-        told = {"receipt": asdict(self.receipt), "facts": facts, "rules": self.rules}
-        return json.dumps({**told, "forgotten": self.forgotten})
+        told = {"receipt": asdict(self.receipt), "forgotten": self.forgotten}
+        if self.way is Way.ALONE:
+            told |= {"facts": facts, "rules": self.rules}
+        return json.dumps(told)
 
     @staticmethod
     def from_text(text: str) -> "Noted":

@@ -15,6 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from strandline.alone.orders.maintenance import stores
 from strandline.alone.stores.control import Control
+from strandline.alone.stores.landing import forgettable
 from strandline.alone.stores.noted import Noted
 from strandline.changes.columns import IS_HEAD, VALID_TO
 from strandline.law import forgetting
@@ -65,9 +66,8 @@ def _records_forgotten(spark: SparkSession, manifest: Manifest, before: str) -> 
     What lies in quarantine is read again from landing one day.
     """
     lake = SourceLake(manifest.lake, manifest.source)
-    ranges = [*manifest.control, *(each for cut in manifest.tables for each in cut.ranges)]
     day = F.lit(before).cast("date")
-    landed = landing.records(spark, lake.landing, manifest.landing_version, ranges)
+    landed = landing.records(spark, lake.landing, manifest.landing_version, forgettable(manifest))
     refused = delta.read(spark, lake.quarantine).select(*_PLACE.names)
     old = landed.where(F.col("landed_date") < day)
     gone = old.join(refused, _PLACE.names, "left_anti").select(*_PLACE.names)

@@ -127,7 +127,8 @@ class _Reconciled(TableRun):
         """The corrections that an attempt before this one has put on record."""
         if not store.exists() or delta.applied(self.spark, store.uri) < self.run:
             return None
-        return kept(arrival.of_run(store.arrived(), self.run))
+        found = kept(arrival.of_run(store.arrived(), self.run))
+        return None if found.isEmpty() else found
 
     def _corrections(self, wrong: DataFrame, order: Reconciliation, store: Store) -> DataFrame:
         """Records that set the differences right, as those of the run."""

@@ -104,7 +104,9 @@ class _Replay(_Replacing):
 
     def _refuse_loss(self, store: Store, arrived: DataFrame) -> None:
         """`Terminal` where records that the table was made of are no longer landed."""
-        arrival.landed_before(self.spark, self.manifest, self.cut, self.run)
+        if self.is_twins(store):
+            arrival.refuse_loss(arrived, self.manifest, self.cut)
+            return
         if not store.exists():
             return
         known = store.known().where(F.col("topic") != TOPIC).select("topic_id", *_PLACE).distinct()
