@@ -207,12 +207,14 @@ def _kin(facts: Facts) -> Kin:
 class Told:
     """What shards tell of their table, which is what one shard of all their groups would tell.
 
-    `counts` are of what the run has changed in records. `twice` are positions at which something
+    `counts` are of what the run has changed in records, and so is `orphans`, of halves of moves that
+    wait for the other; `waiting` is how many do now. `twice` are positions at which something
     came twice, `claims` those of `repetition` at the known ones. `error`: why the table stops.
     """
 
     counts: Counts = field(default_factory=Counts)
     orphans: int = 0
+    waiting: int = 0
     doubts: Doubts = group.NO_DOUBTS
     facts: Facts = NONE
     twice: frozenset[str] = frozenset()
@@ -227,6 +229,7 @@ class Told:
         return Told(
             more(self.counts, other.counts),
             self.orphans + other.orphans,
+            self.waiting + other.waiting,
             group.first_doubts((self.doubts, other.doubts)),
             self.facts + other.facts,
             self.twice | other.twice,
@@ -265,6 +268,7 @@ def derived(now: Known, every: Pile, before: Known, known: Pile) -> Shard:
     told = Told(
         counts,
         orphans,
+        found.orphaned_moves,
         table.doubts,
         NONE if facts == now.facts else facts,
         repetition.suspects(changes),

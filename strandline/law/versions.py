@@ -102,6 +102,7 @@ class Versions(Sequence[Version]):
         """
         plain = ((key, made) for key, own in self._plain.items() for made in own)
         found, business = as_columns(plain, self._rows, self._names, self._targets)
+        found["topic"] = [self._topic] * len(found["key"])
         for key in self._groups:
             for version in self._of(key):
                 for name, values in found.items():

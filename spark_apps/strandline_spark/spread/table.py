@@ -218,12 +218,12 @@ class TableRun:
         counts = self._counts(done, taken)
         conservation.check(counts, self.cut.topic)
         self._put_aside(parts, taken)
-        orphans = 0 if before is None else before.receipt.orphaned_moves
+        waited = 0 if before is None else before.receipt.orphaned_moves
         receipt = TableReceipt(
             self.cut.table,
             self.cut.topic,
             counts,
-            orphaned_moves=orphans + done.told.orphans,
+            orphaned_moves=done.told.waiting if parts.is_whole else waited + done.told.orphans,
             regress=done.regress,
             did=self.did,
         )

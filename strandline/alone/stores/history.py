@@ -241,7 +241,7 @@ def made(
     audit.check(fields, topic)
     count = len(fields["key"])
     told: dict[str, Any] = {f"_{name}": own for name, own in fields.items()} | {
-        TOPIC: [topic] * count,
+        TOPIC: fields.get("topic", [topic] * count),
         RECORDED_AT: beside.recorded,
         IS_CURRENT: [until is None for until in fields["seq_to"]],
         IS_HEAD: beside.is_last,
