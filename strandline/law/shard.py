@@ -207,9 +207,9 @@ def _kin(facts: Facts) -> Kin:
 class Told:
     """What shards tell of their table, which is what one shard of all their groups would tell.
 
-    `counts` are of what the run has changed in records, and so is `orphans`, of halves of moves that
-    wait for the other; `waiting` is how many do now. `twice` are positions at which something
-    came twice, `claims` those of `repetition` at the known ones. `error`: why the table stops.
+    `counts` are of what the run has changed in records, and `orphans` in halves of moves that wait
+    for the other; `waiting` is how many do now. `twice` are positions at which something came
+    twice, `claims` those of `repetition` at the known ones. `error`: why the table stops.
     """
 
     counts: Counts = field(default_factory=Counts)

@@ -157,16 +157,16 @@ def test_a_history_that_spark_has_made_is_gone_on_with_from_landing(capture):
     assert sorted((row["offset"], row["run"]) for row in known) == [(0, 3), (1, 3)]
 
 
-def test_a_history_of_records_that_landing_has_no_more_is_left_to_spark(capture):
+def test_a_history_of_the_release_before_whose_records_landing_has_lost_is_held(capture):
     s = Stream()
     s.change("c", 1, 1, name="a")
     run(capture, 1, s.records)
     spread(capture)
-    places = {"_topic_id": [TOPIC], "_partition": [0], "_offset": [0]}
+    places = {"_topic_id": [TOPIC], "_partition": [0], "_offset": [0], "_run": [1]}
     write_deltalake(capture.lake.changes(TOPIC), pa.table(places))
     opened(capture.lake.landing).delete('"offset" = 0')
     s.change("c", 2, 2, name="b")
-    assert "landing no longer has: leave the table to Spark" in run(capture, 3, s.records[1:]).error
+    assert "landing no longer has: let the connector" in run(capture, 3, s.records[1:]).error
     assert versions(capture, "name") == [("a",)]
 
 

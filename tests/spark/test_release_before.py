@@ -4,6 +4,7 @@ tests/fixtures/lakes has one for some sources: workloads of which all has landed
 were made by commit 9603101, spread.
 """
 
+import json
 import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,18 +59,14 @@ def test_a_lake_of_the_release_before_is_gone_on_with(spark, tmp_path, archive, 
         assert [t.error for t in receipts[-1].tables] == [None] * len(receipts[-1].tables)
     law = in_runs(landed, CONNECTORS[source], moment)
     topics = {table.topic for receipt in receipts for table in receipt.tables if table.changed}
-    told = {name for name, _ in histories(lake, receipts)}
-    assert told == topics
-    times = {"_recorded_at": None}
-    meant = [
-        rendering.line(t.topic, {**v.cells(), **times})
-        for t in law.tables
-        if t.topic in topics
-        for v in t.versions
-    ]
-    assert [
-        rendering.line(n, {**cells, **times}) for n, cells in histories(lake, receipts)
-    ] == meant
+    assert {name for name, _ in histories(lake, receipts)} == topics
+    meant = [told(t.topic, v.cells()) for t in law.tables if t.topic in topics for v in t.versions]
+    assert [told(*row) for row in histories(lake, receipts)] == meant
+
+
+def told(topic, cells):
+    """A version, whatever the order of its columns, and whenever it was recorded."""
+    return json.loads(rendering.line(topic, {**cells, "_recorded_at": None}))
 
 
 def test_a_table_of_which_landing_has_lost_records_is_held(spark, tmp_path):
@@ -81,7 +78,6 @@ def test_a_table_of_which_landing_has_lost_records_is_held(spark, tmp_path):
     )
     capture.way = Way.SPREAD
     batch = landed[applied]
-    manifest = capture.manifest(applied + 1, batch)
-    opened(lake.landing).delete("partition >= 0 AND offset < 2")
-    receipt = capture.compact(manifest)
+    opened(lake.landing).delete('"offset" < 2')
+    receipt = capture.compact(capture.manifest(applied + 1, batch))
     assert any("landing no longer has" in (table.error or "") for table in receipt.tables)
