@@ -170,6 +170,7 @@ class Cut:
                 before.add(entry.key)
         unseen = now.facts.unseen
         left = {k for k in records if unseen and k in before and not self.versions.get(k)}
+        left |= records.keys() & {entry.other for _, entry, _ in self.entered.values()}
         keys = records.keys() | (self.versions.keys() if extent.since else set())
         for own in dealt(self.choices, sorted(keys - left)):
             last = [self.versions[key][-1] for key in own if self.versions.get(key)]

@@ -1,6 +1,7 @@
 """The parts of a table, in Spark's tasks: what `strandline.law.rounds` asks for, as jobs."""
 
 from dataclasses import dataclass, field
+from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -76,7 +77,7 @@ class Parts:
         if extent.together or (extent.whole and self.has_known):
             return self._folded(now, before, joins, extent)
         self.went = self._gone_on(now, extent)
-        names = self._left(self.went, now)
+        names = self._left(self.went, now, joins)
         if names is None:
             return self.went.told
         self.keys = touched(names, joins)
@@ -94,18 +95,26 @@ class Parts:
         tasks = self._tasks(self._landed if extent.since is None else None)
         return onward.goes_on(records, heads, now, extent.since, tasks)
 
-    def _left(self, went: Went, now: Known) -> DataFrame | None:
-        """`name` of keys that are to be derived: those left, and those known without a version."""
-        found = went.left
+    def _left(self, went: Went, now: Known, joins: DataFrame | None) -> DataFrame | None:
+        """`name` of keys that are to be derived; None: there are none.
+
+        Those that were left, those known without a version, and those that rows were moved to or
+        from in a record of another key.
+        """
+        mine = self._arrived().select(F.col("entry_key").alias("name"))
+        found = [] if went.left is None else [went.left]
         if now.facts.unseen and self.has_known:
-            heads = delta.read(self._spark, self.history).where(IS_HEAD).select(KEY)
-            mine = self._arrived().select(F.col("entry_key").alias(KEY)).distinct()
-            lone = mine.join(heads, KEY, "left_anti")
-            known = self.store.known().select(F.col("entry_key").alias(KEY))
-            unseen = kept(lone.join(known, KEY, "left_semi").select(F.col(KEY).alias("name")))
-            if not unseen.isEmpty():
-                found = unseen if found is None else found.unionByName(unseen)
-        return found
+            heads = delta.read(self._spark, self.history).where(IS_HEAD)
+            lone = mine.join(heads.select(F.col(KEY).alias("name")), "name", "left_anti")
+            known = self.store.known().select(F.col("entry_key").alias("name"))
+            found.append(lone.join(known, "name", "left_semi"))
+        if joins is not None:
+            named = joins.select(F.col("entry_other").alias("name"))
+            found.append(mine.join(named, "name", "left_semi"))
+        if not found:
+            return None
+        names = kept(reduce(DataFrame.unionByName, found))
+        return None if names.isEmpty() else names
 
     def _folded(self, now: Known, before: Known, joins: DataFrame | None, extent: Extent) -> Told:
         rows = self._every.where("entry_key IS NOT NULL")

@@ -7,6 +7,7 @@ begins; when it was recorded is no part of it.
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import reduce
+from operator import and_
 
 from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, Observation
@@ -25,6 +26,7 @@ from strandline.changes.columns import (
 from strandline_spark import delta
 from strandline_spark.checkpoint import kept
 from strandline_spark.delta import quoted
+from strandline_spark.shallow import joined
 from strandline_spark.spread.groups import Touched
 
 _PASSING = frozenset({RECORDED_AT, SCOPE, SEQ_SEEN})
@@ -138,7 +140,7 @@ def _alike(schema: StructType, known: Iterable[str]) -> Column:
         else F.col(quoted(name)).isNull()
         for name, of in columns
     )
-    return reduce(Column.__and__, cells)
+    return joined(and_, cells)
 
 
 def _observed(
