@@ -1,6 +1,7 @@
 """A local Spark for the command line, tests and benchmarks; clusters configure theirs by submit."""
 
 import os
+import sys
 from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
@@ -12,6 +13,8 @@ LOCAL = {**spark.SETTINGS, **spark.LOOPBACK}
 
 def local(name: str = "strandline", **settings: str) -> SparkSession:
     """A session on this machine's processors; `settings` override by name with dots as `__`."""
+    # Tasks run the law: in this Python, which has it, and not in the PATH's.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[*]").appName(name)
     overrides = {key.replace("__", "."): value for key, value in settings.items()}
     own = {**LOCAL, **_delta(os.environ), **jvm.settings(os.environ)}
