@@ -35,7 +35,7 @@ e2e: jars chromium kafka ## run the tests that `make test` has no time for: DAGs
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests/e2e tests/spark/test_chaos.py tests/airflow/test_browser.py \
 	  -m "heavy or not heavy" $(PYTEST)
 
-spark: jars ## run every case, capture and test that Spark has (two hours)
+spark: jars ## run every case, capture and test that Spark has (an hour or more)
 	@$(WITH_JAVA) STRANDLINE_CASES=all exec $(BIN)/python -m pytest tests/spark --numprocesses 2 --dist load \
 	  -m "heavy or not heavy" $(PYTEST)
 
