@@ -26,7 +26,7 @@ from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline.runs.upkeep import UPDATES, VERSIONS, Upkeep
 from strandline_spark import delta, landing
-from strandline_spark.attempts import attempts
+from strandline_spark.attempts import attempts, prepare
 from strandline_spark.spread.groups import GROUP, grouped, joining
 from strandline_spark.spread.orders.tidy import added, tidied
 from strandline_spark.spread.rows import Landed, chunks, uncollected
@@ -46,6 +46,7 @@ def maintained(
 
 def tended(spark: SparkSession, manifest: Manifest) -> tuple[TableReceipt, ...]:
     """Tends what the source has besides its tables: landing, quarantine, and the logs."""
+    prepare(spark, SourceLake(manifest.lake, manifest.source))
     return attempts(spark, stores(manifest), lambda own, cut: _store(own, manifest, cut))
 
 
