@@ -96,7 +96,7 @@ def test_the_policy_forgets_records_changes_and_versions_but_never_the_last_one(
     assert receipt.counts.history_rows == 1
     assert receipt.did["versions forgotten"] == 4
     kept = tended.rows(tended.lake.records("public.item"))
-    assert sorted(json.loads(row["value"])["op"] for row in kept) == ["c", "u"]
+    assert sorted(json.loads(row["value"])["payload"]["op"] for row in kept) == ["c", "u"]
     assert tended.rows(tended.lake.landing) == []
 
 
