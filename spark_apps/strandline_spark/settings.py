@@ -5,9 +5,6 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-# Whether what is left of a plan is made anew when a stage of it is done and its size is known.
-ADAPTIVE = "spark.sql.adaptive.enabled"
-
 
 def put(spark: SparkSession, settings: Mapping[str, str | None]) -> None:
     """Sets the settings of a session; None takes what was set away."""

@@ -12,7 +12,7 @@ become the lives of rows, truncates end them, key moves join them), `fold` (live
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from strandline.changes.change import Quarantined
@@ -135,13 +135,7 @@ def in_runs(
 
 def total(counts: Iterable[Counts]) -> Counts:
     """The sum, number by number."""
-    result = Counts()
-    for each in counts:
-        result = replace(
-            result,
-            **{name: getattr(result, name) + getattr(each, name) for name in Counts.__slots__},
-        )
-    return result
+    return sum(counts, start=Counts())
 
 
 __all__: Sequence[str] = (

@@ -7,7 +7,7 @@ something that may change any group, a truncate say, or another type of a column
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from strandline.changes.change import IMAGES, Op, Quarantined
@@ -221,7 +221,7 @@ def _onto(
     return was, Run(
         found=after,
         keys=keys_before | keys,
-        counts=less(after.counts, before.counts),
+        counts=after.counts - before.counts,
         orphaned_moves=after.orphaned_moves - before.orphaned_moves,
         facts=replace(
             carried(table.context.facts if table.context else NONE), unseen=True, joined=True
@@ -295,18 +295,6 @@ def _shared_view(of: group.Table) -> tuple[object, ...]:
 def carried(facts: Facts) -> Facts:
     """What the next run has to know; the rest is found anew in the groups that it looks at."""
     return replace(facts, halves={}, control=frozenset(), shared=frozenset(), rewound=frozenset())
-
-
-def more(one: Counts, other: Counts) -> Counts:
-    """The sum, number by number."""
-    names = (of.name for of in fields(Counts))
-    return Counts(**{name: getattr(one, name) + getattr(other, name) for name in names})
-
-
-def less(one: Counts, other: Counts) -> Counts:
-    """The difference, number by number."""
-    names = (of.name for of in fields(Counts))
-    return Counts(**{name: getattr(one, name) - getattr(other, name) for name in names})
 
 
 def entries_of(table: Table) -> dict[Coordinates, Entry]:

@@ -26,13 +26,13 @@ _NO_FENCES = Fences((), (), frozenset(), ())
 class Heads:
     """The last versions of keys, as `Versions.columns` has them, and what the keys have seen.
 
-    `recorded` is when the versions were, in microseconds since 1970.
+    `recorded` is when the versions were, in microseconds since 1970; None of those of this run.
     """
 
     fields: Mapping[str, Sequence[Any]]
     business: Sequence[Sequence[object]]
     seen: Sequence[str | None]
-    recorded: Sequence[int]
+    recorded: Sequence[int | None]
 
     def with_others(self, others: "Heads") -> "Heads":
         """These, and others."""
@@ -74,8 +74,7 @@ class Onward:
             return Held(key)
         fields = {name: [own.pop()] for name, own in self.fields.items()}
         business = [[own.pop()] for own in self.business.values()]
-        recorded = self.recorded.pop()
-        last = Heads(fields, business, [self.seen.pop()], [recorded or 0])
+        last = Heads(fields, business, [self.seen.pop()], [self.recorded.pop()])
         self.is_last.pop()
         self.keys.pop()
         told = self.stood.pop(), self.was_open.pop(), self.changes.pop(), self.absorbed.pop()
@@ -268,7 +267,7 @@ class Runner:
         rows: Rows,
         members: Mapping[str, list[int]],
         absorbed: Mapping[str, int],
-        recorded: Mapping[str, int],
+        recorded: Mapping[str, int | None],
         left: set[str],
     ) -> Onward:
         versions: list[tuple[str, Made]] = []

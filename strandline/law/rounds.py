@@ -75,12 +75,10 @@ class Parts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What a run knows in the end, and which groups it has folded; `told` of these."""
+    """What a run knows in the end, and what the groups have told that it has folded."""
 
     known: Known
-    said: Said
     told: Told
-    extent: Extent
     regress: str | None
 
 
@@ -112,7 +110,7 @@ def folding(parts: Parts, before: Known, now: Known, said: Said, *, whole: bool)
         wanted = _widened(wanted, before, after, said)
         if (wanted, after.twice) == (extent, now.twice) and is_read(now.facts, facts):
             regress = doubted(told.doubts, now.making.rules)
-            return Settled(after, said, told, extent, regress)
+            return Settled(after, told, regress)
         now, extent = after, wanted
 
 

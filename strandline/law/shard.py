@@ -22,9 +22,7 @@ from strandline.law.continuation import (
     Shown,
     entries_of_others,
     history_of,
-    less,
     lowest,
-    more,
     shown_by,
 )
 from strandline.law.decode.general import Decoder, Kin
@@ -227,7 +225,7 @@ class Told:
         for place, own in other.claims.items():
             claims[place] = claims.get(place, frozenset()) | own
         return Told(
-            more(self.counts, other.counts),
+            self.counts + other.counts,
             self.orphans + other.orphans,
             self.waiting + other.waiting,
             group.first_doubts((self.doubts, other.doubts)),
@@ -257,7 +255,7 @@ def derived(now: Known, every: Pile, before: Known, known: Pile) -> Shard:
     if known:
         was = known.onto(before)
         old, _ = history_of(was)
-        counts = less(counts, _counts(was, old.counts))
+        counts -= _counts(was, old.counts)
         orphans -= old.orphaned_moves
     context = table.context or now.view
     shares = context.connector is not None and context.connector.shares
@@ -289,5 +287,5 @@ def shown(known: Known, every: Pile) -> Mapping[str, Shown]:
 def _counts(table: Table, counts: Counts) -> Counts:
     """What is counted of the keys that are here."""
     facts = table.context.facts if table.context else table.records.facts
-    own = less(counts, table.counted_of_facts(facts))
+    own = counts - table.counted_of_facts(facts)
     return replace(own, rows_written=0, history_rows=0, current_rows=0)

@@ -1,8 +1,9 @@
 """The receipt: what a compaction run did, table by table. JSON that comes back from Spark."""
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from strandline.runs.manifest import Work
@@ -31,6 +32,18 @@ class Counts:
     rows_closed: int = 0
     history_rows: int = 0
     current_rows: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        """The sum, number by number."""
+        return self._with(other, operator.add)
+
+    def __sub__(self, other: "Counts") -> "Counts":
+        """The difference, number by number."""
+        return self._with(other, operator.sub)
+
+    def _with(self, other: "Counts", of: Callable[[int, int], int]) -> "Counts":
+        names = (each.name for each in fields(Counts))
+        return Counts(**{name: of(getattr(self, name), getattr(other, name)) for name in names})
 
     @property
     def conserved(self) -> bool:
@@ -95,11 +108,11 @@ class Receipt:
     @staticmethod
     def from_json(text: str) -> "Receipt":
         """The receipt that `to_json` wrote; ValueError where another format wrote it."""
-        fields = json.loads(text)
-        if fields.pop("format", None) != FORMAT:
+        told = json.loads(text)
+        if told.pop("format", None) != FORMAT:
             raise ValueError(f"not a receipt of format {FORMAT}")
-        tables = _tables(fields.pop("tables"))
-        return Receipt(tables=tables, stores=_tables(fields.pop("stores", ())), **fields)
+        tables = _tables(told.pop("tables"))
+        return Receipt(tables=tables, stores=_tables(told.pop("stores", ())), **told)
 
 
 def _tables(items: Iterable[dict[str, Any]]) -> tuple[TableReceipt, ...]:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from cases.language import cases, repeated
+from cases.arrivals import in_one_run, in_two_runs, with_half_of_it_again
+from cases.language import cases
 
 from strandline.alone.capture import CaptureLake
 from strandline.alone.engine import histories
@@ -17,27 +18,13 @@ from strandline.sources import source
 _FEW = 4
 
 
-def as_written(case):
-    return [case.records]
-
-
-def in_two_runs(case):
-    half = len(case.records) // 2 if case.parted and case.stops is None else 0
-    return [case.records[:half], case.records[half:]]
-
-
-def with_half_of_it_again(case):
-    half = len(case.records) // 2
-    return [case.records, repeated(case, half)[len(case.records) :]] if case.replay else []
-
-
 def one_by_one(case):
     """A run for each record, of the shorter cases: a few real runs take as long as the rest."""
     short = case.parted and case.stops is None and len(case.records) <= _FEW
     return [[record] for record in case.records] if short else []
 
 
-@pytest.mark.parametrize("arrival", [as_written, in_two_runs, with_half_of_it_again, one_by_one])
+@pytest.mark.parametrize("arrival", [in_one_run, in_two_runs, with_half_of_it_again, one_by_one])
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.prefix)
 def test_a_case_through_real_tables_has_the_law_s_history(tmp_path, case, arrival):
     runs = arrival(case)

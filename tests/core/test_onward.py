@@ -3,9 +3,11 @@
 from itertools import pairwise
 
 import pytest
+from events import Stream
 
 from bench.core.records import TOPIC, plain
 from strandline.cells.instants import micros
+from strandline.changes.rules import TableRules
 from strandline.connectors import CONNECTORS
 from strandline.engine import recorded_at
 from strandline.formats.schema_history import SchemaHistory
@@ -75,3 +77,19 @@ def test_a_record_that_comes_twice_leaves_its_key_whatever_came_before():
     made = folded(given, twice, 1)
     assert made[-1].left == {landed.key[0].decode()}
     assert all(not each.keys for each in made)
+
+
+def test_a_version_of_the_piece_before_is_of_this_run_though_nothing_changes_it_since():
+    s = Stream()
+    s.change("c", 1, 10, name="A")
+    s.change("u", 1, 20, name="A")
+    landed = Landed(s.topic)
+    landed.add(s.records)
+    making = Making(s.topic, CONNECTOR, TableRules(), recorded_at(s.records))
+    known = Known(making, Announced(SchemaHistory(), ()))
+    read = Reader.of(known).read(landed)
+    one, other = (
+        Piece(NO_HEADS, only(landed, [n]), [read.keys[n]], goes_on=n == 0) for n in (0, 1)
+    )
+    _, last = Runner.of(known.with_facts(read.facts), None).run([one, other])
+    assert (last.recorded, last.changes) == ([None], [2])

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from cases.language import cases, repeated
+from cases.arrivals import in_two_runs, with_half_of_it_again
+from cases.language import cases
 from workloads import Choices
 from workloads.runs import arrivals
 from workloads.shards import came_to, sharded
@@ -24,16 +25,6 @@ def test_readers_and_shards_make_the_history_of_one_process(source, seeds):
 
 def as_written(case):
     return case.batches
-
-
-def in_two_runs(case):
-    half = len(case.records) // 2 if case.parted and case.stops is None else 0
-    return [case.records[:half], case.records[half:]]
-
-
-def with_half_of_it_again(case):
-    half = len(case.records) // 2
-    return [case.records, repeated(case, half)[len(case.records) :]] if case.replay else []
 
 
 def one_by_one(case):

@@ -1,9 +1,10 @@
 """What is on record of tables between runs, in memory: each run goes on from that alone."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Protocol, TypeVar
 
 from strandline.changes.record import Coordinates, Record
 from strandline.changes.version import Version
@@ -86,8 +87,30 @@ def recorded(
     runs: Iterable[Sequence[Record]], connector: Connector | None = None, rules: Rules = no_rules
 ) -> Mapping[str, Recorded]:
     """The tables of a stream by topic, after these runs."""
-    stream = Announcements(connector, rules)
-    tables: dict[str, Recorded] = {}
+
+    def made(topic: str, before: Announced) -> Recorded:
+        return Recorded(topic, connector, rules, before)
+
+    return run_after_run(runs, Announcements(connector, rules), made)
+
+
+class Kept(Protocol):
+    """What is kept of one table between runs."""
+
+    def run(self, records: Iterable[Record], now: Announced) -> None:
+        """Takes up what arrived for it, and what the stream has announced."""
+
+
+T = TypeVar("T", bound=Kept)
+
+
+def run_after_run(
+    runs: Iterable[Sequence[Record]],
+    stream: Announcements,
+    made: Callable[[str, Announced], T],
+) -> Mapping[str, T]:
+    """The tables of a stream by topic; `made` makes one by what had been announced before it."""
+    tables: dict[str, T] = {}
     for run in runs:
         arrived: dict[str, list[Record]] = defaultdict(list)
         for record in run:
@@ -96,7 +119,7 @@ def recorded(
         stream.add(record for topic in sorted(arrived) for record in arrived[topic])
         now = Announced(stream.history, tuple(stream.snapshots))
         for topic in arrived:
-            tables.setdefault(topic, Recorded(topic, connector, rules, before))
+            tables.setdefault(topic, made(topic, before))
         for topic, table in tables.items():
             table.run(arrived[topic], now)
     return tables

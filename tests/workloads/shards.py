@@ -14,7 +14,7 @@ from strandline.changes.version import ClosedBy, TimeQuality, Version
 from strandline.connectors import Connector
 from strandline.errors import Terminal
 from strandline.law import Rules, no_rules, rounds, shard
-from strandline.law.continuation import Announced, Entry, carried, less, more
+from strandline.law.continuation import Announced, Entry, carried
 from strandline.law.facts import Facts, document
 from strandline.law.facts.announcements import Announcements
 from strandline.law.landed import COLUMNS, Landed
@@ -26,6 +26,7 @@ from strandline.law.table import TableHistory
 from strandline.law.versions import FIELDS
 from strandline.runs.receipt import Counts
 from workloads.choices import Choices
+from workloads.record import run_after_run
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COUNTED = ("landed", "changes", "duplicates", "control", "quarantined")
@@ -92,11 +93,11 @@ class Cut:
         for version in (version for own in self.found for version in own):
             assert version.key in self.looked_at
             self.versions.setdefault(version.key, []).append(version)
-        own = more(done.told.counts, less(done.known.counts, was.counts))
-        own = more(own, Counts(landed=nowhere, quarantined=nowhere))
+        own = done.told.counts + done.known.counts - was.counts
+        own += Counts(landed=nowhere, quarantined=nowhere)
         assert own.conserved
         assert own.landed == landed
-        self.counts = more(self.counts, own)
+        self.counts += own
         self.orphaned_moves += done.told.orphans
         self.facts = document.read(document.written(carried(done.known.facts)))
 
@@ -290,22 +291,11 @@ def sharded(
     rules: Rules = no_rules,
 ) -> Mapping[str, Cut]:
     """The tables of a stream by topic, after these runs."""
-    stream = Announcements(connector, rules)
-    tables: dict[str, Cut] = {}
-    for run in runs:
-        arrived: dict[str, list[Record]] = defaultdict(list)
-        for record in run:
-            arrived[record.at.topic].append(record)
-        before = Announced(stream.history, tuple(stream.snapshots))
-        stream.add(record for topic in sorted(arrived) for record in arrived[topic])
-        now = Announced(stream.history, tuple(stream.snapshots))
-        for topic in arrived:
-            if topic not in tables:
-                making = Making(topic, connector, rules(topic), moment)
-                tables[topic] = Cut(choices, making, before)
-        for topic, table in tables.items():
-            table.run(arrived[topic], now)
-    return tables
+
+    def made(topic: str, before: Announced) -> Cut:
+        return Cut(choices, Making(topic, connector, rules(topic), moment), before)
+
+    return run_after_run(runs, Announcements(connector, rules), made)
 
 
 def came_to(table: Cut | TableHistory) -> tuple[object, ...]:

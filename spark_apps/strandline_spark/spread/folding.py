@@ -19,8 +19,6 @@ from strandline_spark.spread.groups import GROUP
 from strandline_spark.spread.rows import Landed, chunks, uncollected
 from strandline_spark.spread.telling import Telling
 
-_AT_ONCE = 20_000  # records that are folded together: what is known of the table is made for each
-
 
 def fold(  # noqa: PLR0913, PLR0917 - what a task is given
     rows: DataFrame,
@@ -56,7 +54,7 @@ class _Folding:
 
     def _each(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         topic = self.now.making.topic
-        for number, rows in enumerate(chunks(batches, GROUP, _AT_ONCE)):
+        for number, rows in enumerate(chunks(batches, GROUP)):
             landed = Landed.of(rows)
             known = landed.before(self.run)
             try:

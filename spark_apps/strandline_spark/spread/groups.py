@@ -6,7 +6,7 @@ a move share. Keys that name each other are one group, which one task has to hav
 
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from strandline.law.group.edges import joined
@@ -14,6 +14,7 @@ from strandline_spark.checkpoint import kept
 
 GROUP = "group"
 _NAMES = ("entry_key", "entry_other", "entry_link")
+_TASKS = 4  # for each processor
 _FEW = 100_000  # names that every task may be told of
 
 
@@ -71,6 +72,16 @@ def grouped(rows: DataFrame, joining: DataFrame | None) -> DataFrame:
     table = F.broadcast(table) if len(members) <= _FEW else table
     found_group: Column = F.coalesce("root", "entry_key").alias(GROUP)
     return rows.join(table, "entry_key", "left").select(*rows.columns, found_group)
+
+
+def dealt(rows: DataFrame, tasks: int) -> DataFrame:
+    """The rows of each group in one task, side by side."""
+    return rows.repartition(tasks, GROUP).sortWithinPartitions(GROUP)
+
+
+def most_tasks(spark: SparkSession) -> int:
+    """Into how many parts a large table is cut."""
+    return _TASKS * spark.sparkContext.defaultParallelism
 
 
 def _members(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:

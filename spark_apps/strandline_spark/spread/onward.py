@@ -37,7 +37,6 @@ _EXTRA = (LEFT, STOOD, WAS_OPEN, CHANGES, ABSORBED, SAME)
 _TYPES = ("boolean", "string", "boolean", "int", "int", "boolean")
 _TOLD = ", ".join(f"{name} {of}" for name, of in zip(_EXTRA, _TYPES, strict=True))
 _HEAD = "head"
-_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,7 @@ class _Going:
 
     def _pieces(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
         topic = self.known.making.topic
-        for rows, goes_on in pieces(batches, GROUP, _AT_ONCE):
+        for rows, goes_on in pieces(batches, GROUP):
             records = rows.filter(pc.is_valid(rows["topic_id"]))
             keys = records[GROUP].to_pylist()
             yield Piece(self._heads(rows), landing.columns(records, topic), keys, goes_on)

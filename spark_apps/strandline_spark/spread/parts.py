@@ -13,14 +13,21 @@ from strandline_spark import delta
 from strandline_spark.checkpoint import kept
 from strandline_spark.spread import onward
 from strandline_spark.spread.folding import fold
-from strandline_spark.spread.groups import GROUP, Touched, grouped, joining, touched
+from strandline_spark.spread.groups import (
+    GROUP,
+    Touched,
+    dealt,
+    grouped,
+    joining,
+    most_tasks,
+    touched,
+)
 from strandline_spark.spread.onward import Went
 from strandline_spark.spread.reading import read
 from strandline_spark.spread.rows import RECORD, REFUSED
-from strandline_spark.spread.store import Store, newest
+from strandline_spark.spread.store import Store, current
 from strandline_spark.spread.telling import Telling
 
-_TASKS = 4  # for each processor
 _ENOUGH = 20_000  # rows for a task to be worth its start
 
 
@@ -70,8 +77,7 @@ class Parts:
 
     def derived(self, now: Known, before: Known, extent: Extent) -> Told:
         """Has keys go on that can, and shards folded of those that cannot."""
-        every = self.store.every()
-        self._every = newest(every) if now.facts.renamed else every
+        self._every = current(self.store.every(), now.facts)
         joins = joining(self._every) if now.facts.joined else None
         self.went = self.versions = self.keys = None
         if extent.together or (extent.whole and self.has_known):
@@ -126,9 +132,10 @@ class Parts:
             rows = rows.withColumn(GROUP, F.lit(""))
         telling = Telling.of(self._spark, Told())
         tasks = self._tasks(None if self.keys is None else self.keys.count)
-        ordered = rows.repartition(tasks, GROUP).sortWithinPartitions(GROUP)
         columns = now.view.columns
-        self.versions = kept(fold(ordered, now, before, self.store.run, columns, telling))
+        self.versions = kept(
+            fold(dealt(rows, tasks), now, before, self.store.run, columns, telling)
+        )
         return telling.told
 
     def _arrived(self) -> DataFrame:
@@ -136,7 +143,7 @@ class Parts:
 
     def _tasks(self, rows: int | None) -> int:
         """In how many parts so many rows are folded; None: nobody knows how many."""
-        most = _TASKS * self._spark.sparkContext.defaultParallelism
+        most = most_tasks(self._spark)
         return most if rows is None else min(most, 1 + rows // _ENOUGH)
 
     def refused(self, known: Known, table: str) -> DataFrame:

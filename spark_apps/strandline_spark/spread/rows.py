@@ -17,6 +17,7 @@ ENTRY = pa.schema([(f"entry_{name}", pa.string()) for name in ("key", "other", "
 ENTERED = pa.schema([*ENTRY, *RECORD, ("run", pa.int32())])
 REFUSED = pa.schema([(name, pa.string()) for name in ("record_key", "reason", "detail")])
 
+AT_ONCE = 20_000  # rows that a task takes: what is known of the table is made for each time
 _LONG = 64 << 20  # bytes of rows that are enough for a task to hold
 _PLACE = ("topic_id", "partition", "offset")
 _IN_ORDER = [(name, "ascending") for name in (*_PLACE, "run")]
@@ -75,7 +76,9 @@ def _last(rows: pa.Table) -> pa.Array:
     return pa.concat_arrays([pc.invert(same), pa.array([True])])
 
 
-def chunks(batches: Iterable[pa.RecordBatch], group: str, size: int) -> Iterator[pa.Table]:
+def chunks(
+    batches: Iterable[pa.RecordBatch], group: str, size: int = AT_ONCE
+) -> Iterator[pa.Table]:
     """Rows that come sorted by their group, a number of whole groups at a time."""
     held: list[pa.Table] = []
     for rows, goes_on in pieces(batches, group, size):
@@ -86,7 +89,7 @@ def chunks(batches: Iterable[pa.RecordBatch], group: str, size: int) -> Iterator
 
 
 def pieces(
-    batches: Iterable[pa.RecordBatch], group: str, size: int
+    batches: Iterable[pa.RecordBatch], group: str, size: int = AT_ONCE
 ) -> Iterator[tuple[pa.Table, bool]]:
     """The same, but for large groups: of these a piece at a time, and whether more is to come.
 

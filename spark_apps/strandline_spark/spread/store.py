@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from strandline.law.facts import Facts
 from strandline_spark import delta
 from strandline_spark.spread.rows import ENTERED
 
@@ -74,6 +75,11 @@ class Store:
             writer = writer.option("txnAppId", delta.APPLICATION)
             writer = writer.option("txnVersion", str(self.run))
         writer.save(self.uri)
+
+
+def current(rows: DataFrame, facts: Facts) -> DataFrame:
+    """Rows of the store, each record under the names that it has now."""
+    return newest(rows) if facts.renamed else rows
 
 
 def newest(rows: DataFrame) -> DataFrame:

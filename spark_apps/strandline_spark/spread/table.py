@@ -16,7 +16,7 @@ from strandline.changes.columns import IS_CURRENT, IS_HEAD, VALID_TO
 from strandline.changes.record import Coordinates
 from strandline.connectors import CONNECTORS
 from strandline.law import rounds
-from strandline.law.continuation import carried, less, more
+from strandline.law.continuation import carried
 from strandline.law.facts import Facts
 from strandline.law.landed import Landed
 from strandline.law.rounds import Said, Settled
@@ -180,7 +180,7 @@ class TableRun:
 
     def _known(self, store: Store, arrived: DataFrame) -> DataFrame | None:
         """The records of the runs before, but those that are read again; None: there are none."""
-        if self.is_twins(store):
+        if self.is_of_release_before(store):
             known = self._landed_before(store)
         elif store.exists():
             known = newest(store.known()).drop(*ENTRY.names)
@@ -200,13 +200,13 @@ class TableRun:
 
     def take_over(self, store: Store) -> None:
         """Enters what the release before keeps elsewhere, so that an order finds it here."""
-        if self.is_twins(store):
+        if self.is_of_release_before(store):
             known = Known(self.making, self.control.after(store.applied))
             rows = self._landed_before(store)
             parts = Parts(store, self.history, self.cut.topic, rows, has_known=True, anew=True)
             rounds.reading(parts, known)
 
-    def is_twins(self, store: Store) -> bool:
+    def is_of_release_before(self, store: Store) -> bool:
         """Whether a release before has made the history, and keeps other things on record."""
         changes = self.lake.changes(self.cut.table)
         return delta.applied(self.spark, store.uri) < delta.applied(self.spark, changes)
@@ -244,7 +244,7 @@ class TableRun:
         return self._versioned(receipt)
 
     def _counts(self, done: Settled, taken: "_Taken") -> Counts:
-        own = more(done.told.counts, less(done.known.counts, taken.before.counts))
+        own = done.told.counts + done.known.counts - taken.before.counts
         quarantined = own.quarantined + taken.arrived.nowhere
         return replace(own, landed=taken.arrived.landed, quarantined=quarantined)
 

@@ -5,7 +5,7 @@ last: a run that died before that is repeated, and does the rest.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from deltalake import DeltaTable
@@ -129,23 +129,33 @@ class _Undo(_Replacing):
         table, run = self.cut.table, self.manifest.number
         of = Rebuild(**self.manifest.order).undo or 0
         versions = noted.of_run(stored, of).receipt.did
-        if "history" not in versions:
-            raise Terminal(f"{self.cut.topic}: run {of} has not swapped this table")
+        refuse_unswapped(self.cut, of, versions)
         old = opened(self.lake.history(table), versions["history"])
         earlier = None if old is None else noted.last(old)
         if old is None or earlier is None or earlier.way is Way.SPREAD:
             raise BeyondAloneError(f"{self.cut.topic}: Spark made what was there before run {of}")
-        receipt = TableReceipt(
-            table,
-            self.cut.topic,
-            earlier.totals,
-            changed=True,
-            orphaned_moves=earlier.receipt.orphaned_moves,
-            did=versions,
-        )
+        receipt = taken_back(self.cut, earlier, versions)
         quarantine.restore(self.lake.quarantine, table, versions["quarantine"], run)
         # What is on record stays: what was applied since arrives again, and counts once.
         # Records may be entered under other keys since then, and more was announced.
         back = replace(earlier, receipt=receipt, facts=None)
         history.restore(stored, old, run, back.text())
         return receipt
+
+
+def refuse_unswapped(cut: TableCut, run: int, versions: Mapping[str, int]) -> None:
+    """`Terminal` where the run has not noted the versions of before, since it swapped nothing."""
+    if "history" not in versions:
+        raise Terminal(f"{cut.topic}: run {run} has not swapped this table")
+
+
+def taken_back(cut: TableCut, earlier: Noted, versions: Mapping[str, int]) -> TableReceipt:
+    """What is told of a swap that was taken back to what `earlier` was noted of."""
+    return TableReceipt(
+        cut.table,
+        cut.topic,
+        earlier.totals,
+        changed=True,
+        orphaned_moves=earlier.receipt.orphaned_moves,
+        did=versions,
+    )

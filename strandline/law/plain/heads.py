@@ -6,6 +6,7 @@ such a text is derived from all of its records.
 """
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,9 +19,8 @@ _FORMAT = 1  # another number where the text is another one
 
 
 class _Seen(NamedTuple):
-    """What `Standing` says of the key's last record."""
+    """What is kept of a `Standing`: what it says of the key's last record."""
 
-    format: int
     major: str
     own: str
     offset: int
@@ -32,24 +32,12 @@ class _Seen(NamedTuple):
     floor: int | None
 
 
+_kept = attrgetter(*_Seen._fields)
+
+
 def seen(of: Standing) -> str | None:
     """The text; None for a key that rows moved from or to, which is not gone on with."""
-    if of.moves:
-        return None
-    return msgspec.json.encode(
-        (
-            _FORMAT,
-            of.major,
-            of.own,
-            of.offset,
-            of.topic_id,
-            of.partition,
-            of.scope,
-            of.taken_over,
-            of.image,
-            of.floor,
-        )
-    ).decode()
+    return None if of.moves else msgspec.json.encode((_FORMAT, _kept(of))).decode()
 
 
 def is_seen(text: str | None) -> bool:
@@ -72,20 +60,14 @@ def standing(
     made: Made = (number, tuple(cells), *(fields[name] for name in VERSION_OF))
     is_open = fields["seq_to"] is None
     return Standing(
-        0,
-        known.major,
-        known.own,
-        known.offset,
-        known.topic_id,
-        known.partition,
-        known.scope,
-        known.taken_over,
-        known.image,
-        known.floor,
-        made if is_open else None,
-        [] if is_open else [made],
+        rows=0,
+        **known._asdict(),
+        open=made if is_open else None,
+        versions=[] if is_open else [made],
     )
 
 
 def _read(text: str | None) -> _Seen | None:
-    return msgspec.json.decode(text, type=_Seen) if text is not None and is_seen(text) else None
+    if text is None or not is_seen(text):
+        return None
+    return msgspec.json.decode(text, type=tuple[int, _Seen])[1]

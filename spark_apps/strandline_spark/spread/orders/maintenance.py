@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -27,14 +27,13 @@ from strandline.runs.receipt import Counts, TableReceipt
 from strandline.runs.upkeep import UPDATES, VERSIONS, Upkeep
 from strandline_spark import delta, landing
 from strandline_spark.attempts import attempts, prepare
-from strandline_spark.spread.groups import GROUP, grouped, joining
+from strandline_spark.spread.groups import GROUP, dealt, grouped, joining, most_tasks
 from strandline_spark.spread.orders.tidy import added, tidied
 from strandline_spark.spread.rows import Landed, chunks, uncollected
-from strandline_spark.spread.store import Store
+from strandline_spark.spread.store import Store, current
 from strandline_spark.spread.table import TableRun
 
 _PLACE = pa.schema([("topic_id", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())])
-_AT_ONCE = 20_000
 
 
 def maintained(
@@ -125,15 +124,12 @@ class _Tended(TableRun):
         forgotten = None if last is None else last.forgotten
         wanted = moment if forgotten is None else max(moment, datetime.fromisoformat(forgotten))
         known = self.known(store)
-        rows = grouped(store.known().where("entry_key IS NOT NULL"), joining(store.known()))
+        every = current(store.known(), known.facts)
+        rows = grouped(every.where("entry_key IS NOT NULL"), joining(every))
         needless = _Needless(known, Horizon(before=moment, wanted=wanted))
-        places = _sorted(rows).mapInArrow(needless, from_arrow_schema(_PLACE))
+        ordered = dealt(rows, most_tasks(self.spark))
+        places = ordered.mapInArrow(needless, from_arrow_schema(_PLACE))
         return delta.remove(self.spark, store.uri, places, F.lit(True))
-
-
-def _sorted(rows: DataFrame) -> DataFrame:
-    tasks = 4 * rows.sparkSession.sparkContext.defaultParallelism
-    return rows.repartition(tasks, GROUP).sortWithinPartitions(GROUP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +142,7 @@ class _Needless:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         topic, now = self.known.making.topic, self.known.announced
         with uncollected():
-            for rows in chunks(batches, GROUP, _AT_ONCE):
+            for rows in chunks(batches, GROUP):
                 records = Landed.of(rows).pile(topic).records
                 found = forgetting.needless(
                     lambda _: self.known.table(), records, now, self.horizon

@@ -41,9 +41,16 @@ from strandline_spark.delta import quoted
 from strandline_spark.shallow import any_of
 from strandline_spark.single import single
 from strandline_spark.spread import arrival
-from strandline_spark.spread.groups import GROUP, grouped, joining, touched
+from strandline_spark.spread.groups import (
+    GROUP,
+    dealt,
+    grouped,
+    joining,
+    most_tasks,
+    touched,
+)
 from strandline_spark.spread.rows import Landed, chunks, uncollected
-from strandline_spark.spread.store import Store
+from strandline_spark.spread.store import Store, current
 from strandline_spark.spread.table import TableRun
 
 DIFFERENCES = (
@@ -51,7 +58,6 @@ DIFFERENCES = (
     "as_of TIMESTAMP, run INT"
 )
 _META = frozenset(name for name, _ in (*COLUMNS, *INTERNAL_COLUMNS))
-_AT_ONCE = 20_000
 _SHOWN = pa.schema([(KEY, pa.string()), ("seq", pa.string()), ("scope", pa.string())])
 _CELLS = "cells"
 
@@ -158,12 +164,12 @@ class _Reconciled(TableRun):
         if not store.exists():
             return None
         known = self.known(store)
-        joins = joining(store.known())
+        every = current(store.known(), known.facts)
+        joins = joining(every)
         keys = touched(wrong.select(F.col(KEY).alias("name")), joins)
-        rows = keys.of(store.known().where("entry_key IS NOT NULL"), "entry_key")
+        rows = keys.of(every.where("entry_key IS NOT NULL"), "entry_key")
         rows = grouped(rows, None if joins is None else keys.of(joins, "entry_key"))
-        tasks = 4 * self.spark.sparkContext.defaultParallelism
-        ordered = rows.repartition(tasks, GROUP).sortWithinPartitions(GROUP)
+        ordered = dealt(rows, most_tasks(self.spark))
         return ordered.mapInArrow(_Showing(known), from_arrow_schema(_SHOWN))
 
 
@@ -176,7 +182,7 @@ class _Showing:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         topic = self.known.making.topic
         with uncollected():
-            for rows in chunks(batches, GROUP, _AT_ONCE):
+            for rows in chunks(batches, GROUP):
                 found = shard.shown(self.known, Landed.of(rows).pile(topic))
                 told = [{KEY: key, "seq": of.seq, "scope": of.scope} for key, of in found.items()]
                 yield from pa.Table.from_pylist(told, schema=_SHOWN).to_batches()

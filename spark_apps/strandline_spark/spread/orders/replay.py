@@ -4,12 +4,14 @@ What was there stays in the tables' own logs, from where `undo` takes it back. T
 last: a run that died before that is repeated, and does the rest.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from strandline.alone import takeover
+from strandline.alone.orders.replay import refuse_unswapped, taken_back
 from strandline.alone.stores import quarantine, records
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.noted import Noted
@@ -38,7 +40,7 @@ def undone(spark: SparkSession, manifest: Manifest, cut: TableCut, known: Contro
     return _Undo(spark, manifest, cut, known).receipt()
 
 
-class _Replacing(TableRun):
+class _Replacing(TableRun, ABC):
     """One table whose history a run puts another one in the place of."""
 
     def receipt(self) -> TableReceipt:
@@ -57,9 +59,9 @@ class _Replacing(TableRun):
             records.supersede(self.lake.records(self.cut.table), self.run)
         return replace(done, history_version=delta.version(self.spark, self.history))
 
+    @abstractmethod
     def replaced(self, store: Store) -> TableReceipt:
         """Does it; the history comes last."""
-        raise NotImplementedError
 
     def commit(self, versions: DataFrame, note: Noted) -> None:
         """Puts versions in the place of the history; those that stood keep when it was recorded."""
@@ -104,7 +106,7 @@ class _Replay(_Replacing):
 
     def _refuse_loss(self, store: Store, arrived: DataFrame) -> None:
         """`Terminal` where records that the table was made of are no longer landed."""
-        if self.is_twins(store):
+        if self.is_of_release_before(store):
             arrival.refuse_loss(arrived, self.manifest, self.cut)
             return
         if not store.exists():
@@ -120,11 +122,13 @@ class _Replay(_Replacing):
 
     def _corrections(self, store: Store) -> DataFrame | None:
         """What reconciliations have set right, for which nothing has landed: it is taken along."""
-        if store.exists():
-            own = store.known().where(F.col("topic") == TOPIC)
-            return arrival.of_run(own.select(*RECORD.names).distinct(), self.run)
-        made = list(takeover.corrections(self.lake, self.cut))
-        return arrival.made(self.spark, made, self.run) if made else None
+        if self.is_of_release_before(store):
+            made = list(takeover.corrections(self.lake, self.cut))
+            return arrival.made(self.spark, made, self.run) if made else None
+        if not store.exists():
+            return None
+        own = store.known().where(F.col("topic") == TOPIC)
+        return arrival.of_run(own.select(*RECORD.names).distinct(), self.run)
 
     def _put(self, shadow: TableRun, store: Store) -> None:
         """Puts the shadow's records beside those of the runs before, and what it has refused.
@@ -149,20 +153,12 @@ class _Undo(_Replacing):
         spark, table = self.spark, self.cut.table
         of = Rebuild(**self.manifest.order).undo or 0
         versions = Noted.from_text(delta.metadata(spark, self.history, of)).receipt.did
-        if "history" not in versions:
-            raise Terminal(f"{self.cut.topic}: run {of} has not swapped this table")
+        refuse_unswapped(self.cut, of, versions)
         told = next(delta.texts(spark, self.history, versions["history"]), None)
         if told is None:
             raise Terminal(f"{self.cut.topic}: the log has lost what was there before run {of}")
         earlier = Noted.from_text(told[1])
-        receipt = TableReceipt(
-            table,
-            self.cut.topic,
-            earlier.totals,
-            changed=True,
-            orphaned_moves=earlier.receipt.orphaned_moves,
-            did=versions,
-        )
+        receipt = taken_back(self.cut, earlier, versions)
         quarantine.restore(self.lake.quarantine, table, versions["quarantine"], self.run)
         # What is on record stays: what was applied since arrives again, and counts once.
         # Records may be entered under other keys since then, and more was announced.
