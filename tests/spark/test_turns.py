@@ -100,6 +100,33 @@ def test_versions_that_are_forgotten_do_not_come_back_when_the_table_changes_its
         assert table.counts.history_rows == number
 
 
+@pytest.mark.parametrize("way", ALTERNATING)
+def test_a_version_that_ends_before_what_is_kept_is_forgotten_as_it_ends(spark, tmp_path, way):
+    s = Stream()
+    s.change("c", 1, 10, name="A")
+    s.change("u", 1, 20, name="B")
+    lake = SourceLake(tmp_path.as_posix(), "shop")
+    capture = CaptureLake(lake, "postgresql", recorded_at(s.records), way=way, session=spark)
+    capture.land(s.records)
+    applied(capture, capture.manifest(1, s.records))
+    order = asdict(Upkeep(168, optimize=False, vacuum=False, history="2030-01-01T00:00:00+00:00"))
+    applied(
+        capture,
+        replace(
+            capture.manifest(2, []),
+            work=Work.MAINTAIN,
+            order=order,
+            tables=capture.manifest(2, s.records).tables,
+        ),
+    )
+    assert names(capture) == ["B"]
+    news = [s.change("u", 1, 30, name="C"), s.change("c", 2, 40, name="D")]
+    capture.land(news)
+    table = applied(capture, capture.manifest(3, news))
+    assert names(capture) == ["C", "D"]
+    assert (table.counts.history_rows, table.counts.current_rows) == (2, 2)
+
+
 TOPIC = Stream().topic
 
 

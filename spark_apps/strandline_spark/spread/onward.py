@@ -26,7 +26,7 @@ from strandline_spark.delta import quoted
 from strandline_spark.single import single
 from strandline_spark.spread.folding import history_schema
 from strandline_spark.spread.groups import GROUP, Touched
-from strandline_spark.spread.replacement import GONE, Replacement
+from strandline_spark.spread.replacement import GONE, Replacement, remembered
 from strandline_spark.spread.rows import RECORD, pieces, uncollected
 
 # What is told of a key beside its versions, on the last of them, or on a row without a version.
@@ -60,6 +60,14 @@ class Went:
         rows = self.rows.where(f"NOT {LEFT}").join(names, KEY, "left_anti")
         return Went(rows, single(rows.agg(*_sums())).asDict())
 
+    def remembered(self, forgotten: str | None) -> "Went":
+        """Without versions that ended before retention's moment, in whose place none comes."""
+        if forgotten is None:
+            return self
+        rows = remembered(self.rows, forgotten)
+        sums = single(rows.agg(*_sums())).asDict()
+        return Went(rows, {**sums, "alone": self.sums["made"] - sums["made"]})
+
     @property
     def told(self) -> Told:
         """What the keys tell of their table."""
@@ -85,7 +93,7 @@ class Went:
             stood=sums["stood"],
             stood_open=sums["stood_open"],
             going=sums["stood"],
-            alone=0,
+            alone=sums.get("alone", 0),
             heads=sums["stood"],
         )
 

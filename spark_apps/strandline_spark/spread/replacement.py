@@ -22,6 +22,7 @@ from strandline.changes.columns import (
     SCOPE,
     SEQ_FROM,
     SEQ_SEEN,
+    VALID_TO,
 )
 from strandline_spark import delta
 from strandline_spark.checkpoint import kept
@@ -66,6 +67,15 @@ class Replacement:
             if of.name != "rows"
         }
         return Replacement(rows, **sums)
+
+
+def remembered(versions: DataFrame, forgotten: str | None) -> DataFrame:
+    """Versions without those that ended before retention's moment; the last of a key stays."""
+    if forgotten is None:
+        return versions
+    moment = F.lit(forgotten).cast("timestamp")
+    ended = ~F.col(IS_HEAD) & (F.col(VALID_TO) < moment)
+    return versions.where(~F.coalesce(ended, F.lit(False)))
 
 
 def compared(versions: DataFrame, history: DataFrame | None, keys: Touched | None) -> Replacement:

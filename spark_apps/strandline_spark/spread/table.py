@@ -12,7 +12,7 @@ from strandline.alone import takeover
 from strandline.alone.stores import landing, quarantine
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.noted import Noted
-from strandline.changes.columns import IS_CURRENT, IS_HEAD, VALID_TO
+from strandline.changes.columns import IS_CURRENT
 from strandline.changes.record import Coordinates
 from strandline.connectors import CONNECTORS
 from strandline.law import rounds
@@ -28,7 +28,7 @@ from strandline.runs.receipt import Counts, TableReceipt
 from strandline_spark import delta
 from strandline_spark.spread import arrival, replacement
 from strandline_spark.spread.parts import Parts
-from strandline_spark.spread.replacement import Replacement
+from strandline_spark.spread.replacement import Replacement, remembered
 from strandline_spark.spread.rows import ENTRY
 from strandline_spark.spread.store import Store, newest
 
@@ -250,16 +250,18 @@ class TableRun:
 
     def _change(self, parts: Parts, before: Noted | None) -> tuple[Replacement, bool]:
         """What is changed in the history, and whether all of it is written anew."""
+        forgotten = None if before is None else before.forgotten
+        went = None if parts.went is None else parts.went.remembered(forgotten).replacement
         if parts.versions is None:
-            assert parts.went is not None  # noqa: S101 - keys went on, or were derived
-            return parts.went.replacement, False
-        versions, history = _remembered(parts.versions, before), None
+            assert went is not None  # noqa: S101 - keys went on, or were derived
+            return went, False
+        versions, history = remembered(parts.versions, forgotten), None
         if delta.exists(self.spark, self.history):
             history = delta.read(self.spark, self.history)
             if parts.is_whole and not replacement.fits(versions, history):
                 return replacement.of_all(versions, history), True
         change = replacement.compared(versions, history, parts.keys)
-        return change if parts.went is None else change + parts.went.replacement, False
+        return change if went is None else change + went, False
 
     def _put_aside(self, parts: Parts, taken: "_Taken") -> None:
         """Puts into quarantine what cannot be read.
@@ -286,14 +288,6 @@ class _Taken:
     arrived: Said
     said: Said
     whole: bool = False
-
-
-def _remembered(versions: DataFrame, before: Noted | None) -> DataFrame:
-    """The versions without those that the source's retention has forgotten."""
-    if before is None or before.forgotten is None:
-        return versions
-    moment = F.lit(before.forgotten).cast("timestamp")
-    return versions.where(F.col(IS_HEAD) | F.col(VALID_TO).isNull() | (F.col(VALID_TO) >= moment))
 
 
 def _totals(change: Replacement, before: Noted | None, *, whole: bool) -> Mapping[str, int]:
