@@ -1,12 +1,13 @@
 """PostgreSQL (Debezium `postgresql`).
 
-Order: `source.sequence` = [end of the previously committed transaction, lsn], compared as a pair of
-unsigned integers; a first element null reads as the second: so it is in the first transaction after
-a start, which stands by its own lsn alone. Plain `lsn` interleaves across transactions. Identity:
-lsn and txId; `sequence` changes across restarts (all of this was seen: docs/facts/positions.md,
-"PostgreSQL"). Time: `source.ts_us`, the commit time; of a read, the start of the table's scan.
-`before` is the whole row under REPLICA IDENTITY FULL only; otherwise NOT NULL columns are filled
-with fallbacks (docs/facts/order.md, "Before images").
+Order: (end of the previously committed transaction, `source.lsn`), compared as a pair of unsigned
+integers. The first is that of `source.sequence`; where it is null, as in the first transaction
+after a start, the change stands by its own lsn alone. Plain `lsn` interleaves across transactions.
+The second of `sequence` only repeats the lsn, and not always well (1.5 to 1.6.1): it stands in
+where there is none. Identity: lsn and txId; `sequence` changes across restarts (all of this was
+seen: docs/facts/positions.md, "PostgreSQL"). Time: `source.ts_us`, the commit time; of a read, the
+start of the table's scan. `before` is the whole row under REPLICA IDENTITY FULL only; otherwise NOT
+NULL columns are filled with fallbacks (docs/facts/order.md, "Before images").
 """
 
 import json
@@ -33,14 +34,14 @@ class PostgreSQL(Connector):
         return integer_like(lsn) or (lsn is None and text(source.get("sequence")) is not None)
 
     def position(self, source: Mapping[str, Any]) -> Position:
-        commit, lsn = _sequence(source)
-        end, start = digits(commit, 16, "source.sequence[0]"), digits(lsn, 16, "source.sequence[1]")
+        commit, lsn = _place(source)
+        end, start = digits(commit, 16, "source.sequence[0]"), digits(lsn, 16, "source.lsn")
         link = f"{text(source.get('txId'))}:{lsn}"
         own = Position(start + start, f"{int(lsn)}/{int(lsn)}", link)
         return Position(end + start, f"{int(commit)}/{int(lsn)}", link, own)
 
     def identity(self, source: Mapping[str, Any]) -> tuple[object, ...]:
-        return (_sequence(source)[1], text(source.get("txId")))
+        return (_place(source)[1], text(source.get("txId")))
 
     def time(self, source: Mapping[str, Any], *, snapshot: bool) -> Moment:
         quality = TimeQuality.SNAPSHOT if snapshot else TimeQuality.COMMIT
@@ -79,10 +80,17 @@ def _read(sequence: str) -> tuple[object, object]:
     return commit, lsn
 
 
-def _sequence(source: Mapping[str, Any]) -> tuple[str, str]:
-    """(commit, lsn) as decimal text; `lsn` stands in where a connector before 1.5 sent no pair."""
-    commit, lsn = _pair(source)
-    lsn = source.get("lsn") if lsn is None else lsn
+def _place(source: Mapping[str, Any]) -> tuple[str, str]:
+    """(commit, lsn) as decimal text; reads of an incremental snapshot have their lsn in `sequence`.
+
+    `lsn` has a sign in its schema and none in the log.
+    """
+    commit, repeated = _pair(source)
+    lsn = source.get("lsn")
+    if lsn is None:
+        lsn = repeated
+    elif isinstance(lsn, int) and lsn < 0:
+        lsn += 1 << 64
     if lsn is None:
         raise UndecodableError("no_position", "neither source.sequence nor source.lsn is set")
     return (str(lsn) if commit is None else str(commit)), str(lsn)

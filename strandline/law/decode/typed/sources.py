@@ -59,6 +59,7 @@ class PostgreSQLSource(Source, gc=False):
     """PostgreSQL's, with the fields that order it."""
 
     sequence: str = ""
+    lsn: int | None = None
     txId: int | None = None  # noqa: N815 - as it is sent
 
 
@@ -107,6 +108,10 @@ def postgresql(
     numbers = list(map(int, texts))
     if max(numbers) >= _FAR:
         require(number < _FAR for number in numbers)
+    said = [source.lsn for source in sources]
+    if said != numbers:
+        # Connectors 1.5 and 1.6 repeat one `sequence` for all changes of a transaction.
+        require(lsn in (None, number) for lsn, number in zip(said, numbers, strict=True))
     ended = distinct(_log_number, commits)
     own = [f"{number:016x}" for number in numbers]
     return Origins(
