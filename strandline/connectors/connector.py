@@ -78,7 +78,8 @@ class Connector(ABC):
     sent before is newer. `infers_moves`: key moves have no headers. `full_before`: a before image
     is the whole row as it was, under any setting. `shares_fences`: rows of other transactions may
     have a truncate's position (docs/facts/questions.md, A11). `shards`: a truncate may be ordered
-    by the log of its shard alone. `several_tasks`: its databases may be read side by side, under
+    by the log of its shard alone. `packs`: an update of all columns may come as a create.
+    `several_tasks`: its databases may be read side by side, under
     one name. `apart`: the fields without which several changes of one transaction look alike: none
     is known again.
 
@@ -96,6 +97,7 @@ class Connector(ABC):
     full_before: ClassVar[bool] = True
     shares_fences: ClassVar[bool] = False
     shards: ClassVar[bool] = False
+    packs: ClassVar[bool] = False
     several_tasks: ClassVar[bool] = False
     apart: ClassVar[tuple[str, ...]] = ()
 

@@ -6,10 +6,11 @@ the rows of its own tablet (docs/facts/questions.md, A4). Servers set none for a
 (`PopulateCDCSDKTruncateRecord` of yugabyte-db; it is sent as 0): per key it stands behind the last
 row that lies before it in the log of its tablet (ADR 0009). Cells come wrapped,
 `{"value": …, "set": …}`; a bare null in an update was not sent (docs/facts/order.md, "Partial
-images"). Several tablets may report one truncate. Time: `commit_time >> 12` in microseconds;
-`ts_ms` was wrong before August 2023. The logical-replication connector is a fork of Debezium's for
-PostgreSQL and calls itself so (YugabyteDB in its documentation); its numeric lsn orders as
-PostgreSQL's, its cells come wrapped. See docs/facts/positions.md, "YugabyteDB gRPC" and "YugabyteDB
+images"). Several tablets may report one truncate. An update of all columns comes as a create
+(docs/facts/order.md, "Packed rows"). Time: `commit_time >> 12` in microseconds; `ts_ms` was wrong
+before August 2023. The logical-replication connector is a fork of Debezium's for PostgreSQL and
+calls itself so (YugabyteDB in its documentation); its numeric lsn orders as PostgreSQL's, its cells
+come wrapped. See docs/facts/positions.md, "YugabyteDB gRPC" and "YugabyteDB
 by replication slot".
 """
 
@@ -36,6 +37,7 @@ class YugabyteDB(Connector):
     accepts = ("bmdbdb", "yugabytedb", "YugabyteDB", "postgresql")
     full_before = False
     shards = True
+    packs = True
 
     def recognises(self, source: Mapping[str, Any]) -> bool:
         return ":" in str(source.get("lsn") or "")

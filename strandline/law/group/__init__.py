@@ -59,7 +59,7 @@ class Table:
         of = self.connector
         if of is None:
             return Habits()
-        return Habits(of.shifts, of.reads_last, of.full_before, of.shares_fences)
+        return Habits(of.shifts, of.reads_last, of.full_before, of.shares_fences, of.packs)
 
     @property
     def shape(self) -> Shape:

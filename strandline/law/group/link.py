@@ -1,8 +1,9 @@
 """Stage 4, link: changes of a key become lives, lives are linked across key moves.
 
 A *life* is one stay of a row under a key: opened by an image on a key that is not live, ended by a
-delete, a tombstone, a fence, or a create on top of it. A life that was opened by the second half of
-a key move continues the life that the first half ended.
+delete, a tombstone, a fence, or a create on top of it, unless the connector sends updates as
+creates, too (docs/facts/order.md, "Packed rows"). A life that was opened by the second half of a
+key move continues the life that the first half ended.
 """
 
 import hashlib
@@ -25,6 +26,7 @@ class Habits:
     reads_last: bool = False
     full_before: bool = False
     shares_fences: bool = False
+    packs: bool = False
 
 
 @dataclass(slots=True)
@@ -145,7 +147,7 @@ class _Stays:
         if self.habits.shifts:
             cuts = [fence.seq for fence in fences]
             kept = in_turn(kept, cuts, full_before=self.habits.full_before)
-        return _lives(self.key, kept, fences)
+        return _lives(self.key, kept, fences, packs=self.habits.packs)
 
     def _placed(self, fence: Fence, changes: Iterable[Change]) -> Fence:
         """Among rows at its position a truncate stands by its offset, in one partition (A11)."""
@@ -189,10 +191,13 @@ class _Stays:
             yield change
 
 
-def _lives(key: str, changes: Sequence[Change], fences: Sequence[Fence]) -> Iterator[Life]:
+def _lives(
+    key: str, changes: Sequence[Change], fences: Sequence[Fence], *, packs: bool
+) -> Iterator[Life]:
     life: Life | None = None
     passed = 0
-    for number, change in enumerate(changes):
+    for number, sent in enumerate(changes):
+        change = _unpacked(sent) if packs and life is not None else sent
         if change.op in IMAGES and (life is None or change.op is Op.CREATE):
             if life is not None:
                 life.end = change
@@ -214,6 +219,12 @@ def _lives(key: str, changes: Sequence[Change], fences: Sequence[Fence]) -> Iter
             life = None
     if life is not None:
         yield life
+
+
+def _unpacked(change: Change) -> Change:
+    """A create on a live key as the update that it is; not one that a row moved there with."""
+    packed = change.op is Op.CREATE and change.moved_from is None
+    return replace(change, op=Op.UPDATE) if packed else change
 
 
 def _link_moves(lives: Mapping[str, list[Life]], changes: Iterable[Change]) -> int:
