@@ -25,6 +25,11 @@ class Told(Protocol):
 
     lineage: bool  # of the rows whose key is updated
     shifts: bool  # keys may collide inside a statement
+    packs: bool  # a create on a live key is an update
+
+    def packed(self, change: RowChange) -> bool:
+        """Whether an update comes as a create."""
+        ...
 
     def unsent(self, change: RowChange) -> frozenset[str]:
         """Columns whose value the event after a change does not hold."""
@@ -179,18 +184,21 @@ class Recorder:
             return
         history, key = self.histories[change.table.name], change.new_key
         moved = change.moves and self.told.lineage
-        if (change.before is None or change.moves) and key in history.standing:
+        is_update = change.before is not None and not change.moves
+        if self.told.packs and not moved and key in history.standing:
+            is_update = True  # also where the row before ended unseen
+        if not is_update and key in history.standing:
             former = history.close(key, "update", stamp)  # it ended unseen
             history.doubtful |= self.told.shifts and _alike(change, former)
-        base = (left if moved else None) if change.moves else history.standing.get(key)
+        base = left if moved else history.standing.get(key)
         row, unavailable = self._known(change, base)
-        if change.before is not None and not change.moves and base is not None:
+        if is_update and base is not None:
             history.change(key, row, unavailable, "update", stamp)
             return
         history.open(
             key,
             row,
-            "u" if change.before is not None and not change.moves else "c",
+            "u" if is_update and not self.told.packed(change) else "c",
             stamp,
             unavailable=unavailable,
             entity=left.entity if moved and left is not None else None,

@@ -17,18 +17,21 @@ class BMDBDB(Emitter):
     """`timed`: with commit_time. Without it tables have one tablet: others do not compare.
 
     Why they do not: docs/facts/questions.md, A4. `pointed`: the halves of a key move have
-    headers. `whole`: every update holds the whole row.
+    headers. `whole`: every update holds the whole row. `_packed`: rows are stored packed, so that
+    updates of all columns come as creates.
     """
 
     dialect = Dialect(truncates="alone", keys="apart")
     connector = "bmdbdb"
     versions = ("1.9.5.y.21", "1.9.5.y.11")
+    packs = True
 
     def __init__(self, choices: Choices, prefix: str) -> None:
         super().__init__(choices, prefix)
         self.timed = not choices.chance(3)
         self.pointed = self.lineage = not choices.chance(2)
         self.whole = choices.chance(3)
+        self._packed = choices.chance(2)
         self.tablets = choices.between(1, 3) if self.timed else 1
         # Servers set no commit time of truncates.
         self._untimed_cuts = self.timed and choices.chance(2)
@@ -70,6 +73,9 @@ class BMDBDB(Emitter):
         if change.before is None or change.moves or self.whole:
             return frozenset()
         return frozenset(c.name for c in change.table.columns if c.name not in change.touched)
+
+    def packed(self, change: RowChange) -> bool:
+        return self._packed and not change.moves and not self.unsent(change)
 
     def before(self, change: RowChange) -> Mapping[str, object] | None:
         """Of a delete the key only; of an update nothing."""

@@ -45,6 +45,7 @@ class Emitter(ABC):
     versions: ClassVar[Sequence[str]]
     connector: ClassVar[str]
     lineage = True
+    packs = False
     shares = False  # several changes may have one position and nothing else that tells them apart
 
     @property
@@ -84,6 +85,10 @@ class Emitter(ABC):
     def unsent(self, change: RowChange) -> frozenset[str]:
         del change
         return frozenset()
+
+    def packed(self, change: RowChange) -> bool:
+        del change
+        return False
 
     def scanned(self, scan: Scan) -> Stamp:
         return self.as_told(scan.at, "snapshot")
@@ -156,7 +161,7 @@ class Emitter(ABC):
         headers: tuple = (),
     ) -> Iterator[Message]:
         if change.after is not None:
-            op = "c" if change.before is None else "u"
+            op = "c" if change.before is None or self.packed(change) else "u"
             yield self._change(change, place, unit, tx, op, headers)
             return
         yield self._change(change, place, unit, tx, "d", headers)
