@@ -83,14 +83,12 @@ def _read(sequence: str) -> tuple[object, object]:
 def _place(source: Mapping[str, Any]) -> tuple[str, str]:
     """(commit, lsn) as decimal text; reads of an incremental snapshot have their lsn in `sequence`.
 
-    `lsn` has a sign in its schema and none in the log.
+    So has a change beyond 63 bits: `lsn` has a sign in its schema, and none in the log.
     """
     commit, repeated = _pair(source)
     lsn = source.get("lsn")
-    if lsn is None:
+    if repeated is not None and (lsn is None or (isinstance(lsn, int) and lsn < 0)):
         lsn = repeated
-    elif isinstance(lsn, int) and lsn < 0:
-        lsn += 1 << 64
     if lsn is None:
         raise UndecodableError("no_position", "neither source.sequence nor source.lsn is set")
     return (str(lsn) if commit is None else str(commit)), str(lsn)
