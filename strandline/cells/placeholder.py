@@ -20,6 +20,7 @@ def spellings(placeholder: str) -> frozenset[str]:
     data = _bytes(placeholder)
     placeholder = data.decode(errors="replace")
     encoded = base64.b64encode(data).decode()
+    of_url = base64.urlsafe_b64encode(data).decode()
     digest = hashlib.md5(data, usedforsecurity=False).digest()
     name = str(uuid.UUID(bytes=digest, version=3))  # Java's nameUUIDFromBytes
     nested = (
@@ -31,7 +32,7 @@ def spellings(placeholder: str) -> frozenset[str]:
         [name],
     )
     return frozenset(
-        {placeholder, encoded, data.hex()}
+        {placeholder, encoded, of_url, data.hex()}
         | {json.dumps(each, separators=(",", ":"), ensure_ascii=False) for each in nested}
         # hstore as JSON is text that holds the document
         | {json.dumps({placeholder: placeholder}, ensure_ascii=False)}

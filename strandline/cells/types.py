@@ -7,7 +7,7 @@ Sources: Kafka Connect's logical types, Debezium's `io.debezium.time.*` and `io.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -35,7 +35,10 @@ class Wire(StrEnum):
 
     PLAIN = "plain"  # JSON's own form of the kind
     UNSIGNED = "unsigned"  # 64 bits without a sign, printed as if they had one
+    UNSIGNED_PRECISE = "unsigned_precise"  # the same as a Decimal
     BASE64 = "base64"  # bytes, and Decimal as big-endian two's complement or as a JSON number
+    BASE64_URL = "base64_url"  # bytes, with - and _ in place of + and /
+    HEX = "hex"  # bytes
     VARIABLE_SCALE = "variable_scale"  # {"scale": int, "value": base64}
     BITS = "bits"  # base64 of little-endian bytes
     DAYS = "days"
@@ -60,13 +63,18 @@ class ColumnType:
     """Kind and wire form of a column.
 
     `precision` counts the digits of a decimal, or the bits of `Wire.BITS` (0: not declared);
-    `scale` belongs to decimals only.
+    `scale` belongs to decimals only. `step`: counts of time are multiples of it, as many digits as
+    the database keeps of a second (0: not known). `assumed`: no schema says how values are written;
+    those that may be written in another way than a connector's own are refused
+    (`strandline.cells.modes`).
     """
 
     kind: Kind
     wire: Wire = Wire.PLAIN
     precision: int = 0
     scale: int = 0
+    step: int = 0
+    assumed: bool = False
 
     @property
     def spark(self) -> str:
@@ -149,6 +157,8 @@ _STRUCTURED = _TIME + "Structured"
 _QUALIFIER = re.compile(r"(Precision\d+)?(SourceColumn[0-9a-f]*)?$")
 _UNSIGNED = re.compile(r"\b(BIGINT|INT8)( ?\(\d+\))? UNSIGNED\b", re.IGNORECASE)
 _SOURCE_TYPE = "__debezium.source.column.type"
+FRACTION = "fraction"  # a parameter of our own: how many digits of a second a database keeps
+_UNITS = {Wire.MILLIS: 3, Wire.MICROS: 6, Wire.NANOS: 9}
 _MAX_BITS = 83_886_080  # of a bit string in PostgreSQL; an unlimited one declares 2^31 - 1
 
 
@@ -164,10 +174,18 @@ def from_connect(schema: Mapping[str, Any]) -> ColumnType:
     if isinstance(name, str):
         semantic = _semantic(name, declared)
         if semantic is not None:
-            return semantic
+            return _stepped(semantic, declared)
     if literal == "int64" and _UNSIGNED.search(str(declared.get(_SOURCE_TYPE))):
         return ColumnType(Kind.DECIMAL, Wire.UNSIGNED, 20, 0)
     return _PRIMITIVES.get(literal, TEXT)
+
+
+def _stepped(of: ColumnType, parameters: Mapping[str, Any]) -> ColumnType:
+    """A count of time with its step, where the digits of a second's fraction are known."""
+    unit, digits = _UNITS.get(of.wire), _number(parameters.get(FRACTION))
+    if unit is None or digits is None or not 0 <= digits <= unit:
+        return of
+    return replace(of, step=10 ** (unit - digits))
 
 
 def is_semantic(name: str) -> bool:

@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from strandline.cells import spelling, structured
+from strandline.cells import modes, spelling, structured
 from strandline.cells.spelling import Number, compact, comparable_json, quote, spelled
 from strandline.cells.types import MAX_SCALE, ColumnType, Kind, Wire
 
@@ -60,6 +60,7 @@ _SHORT, _WIDE = 8, 16
 _INTEGER = re.compile(spelling.INTEGER)
 _NUMBER = re.compile(spelling.NUMBER)
 _BASE64 = re.compile(spelling.BASE64)
+_HEX = re.compile("(?:[0-9a-fA-F]{2})*")
 _ISO = {
     Kind.DATE: re.compile(spelling.ISO_DATE),
     Kind.LOCAL: re.compile(spelling.ISO_LOCAL),
@@ -85,6 +86,8 @@ def decode(value: Any, of: ColumnType) -> object:
     """
     if value is None:
         return None
+    if of.assumed and modes.is_doubtful(value, of):
+        raise UnfitError("written in another way, or maybe so")
     try:
         return _DECODERS[of.wire](value, of)
     except (UnfitError, UnheldError):
@@ -163,17 +166,44 @@ def _floating(text: str, kind: Kind) -> float:
 
 def _unsigned(value: Any, of: ColumnType) -> Decimal:
     """An unsigned BIGINT: JDBC's 64 bits have a sign, so its upper half comes as negative."""
+    if of.assumed and isinstance(value, str) and not _INTEGER.fullmatch(value):
+        return _unsigned_precise(value, of)  # digits alone would be a negative number
     number = int(_matched(_INTEGER, spelled(value), "an integer"))
     if not _LONG[0] <= number < 1 << 64:
         raise UnfitError(f"out of the range of {of.spark}")
     return Decimal(number + (1 << 64) if number < 0 else number)
 
 
+def _unsigned_precise(value: Any, of: ColumnType) -> Decimal:
+    number = _unscaled(_bytes(value), 0) if isinstance(value, str) else _decimal(spelled(value), of)
+    if not 0 <= number < 1 << 64:
+        raise UnfitError(f"out of the range of {of.spark}")
+    return number
+
+
+def _base64_url(value: Any, of: ColumnType) -> bytes:
+    del of
+    return _url(value)
+
+
+def _url(value: Any) -> bytes:
+    if not isinstance(value, str) or "+" in value or "/" in value:
+        raise UnfitError("not base64 that is safe in a URL")
+    return _bytes(value.replace("-", "+").replace("_", "/"))
+
+
+def _hex(value: Any, of: ColumnType) -> bytes:
+    del of
+    if not isinstance(value, str) or not _HEX.fullmatch(value):
+        raise UnfitError("not hexadecimal")
+    return bytes.fromhex(value)
+
+
 def _base64(value: Any, of: ColumnType) -> object:
     """Bytes, and Decimals; these also as bare JSON numbers (`decimal.format=NUMERIC`)."""
     text = spelled(value)
     if of.kind is Kind.BINARY:
-        return _bytes(value)
+        return _bytes_of_any_base64(value) if of.assumed else _bytes(value)
     if isinstance(value, str) and _is_base64(text):
         return _from_bytes(_bytes(text), of)
     if of.kind is Kind.DECIMAL:
@@ -190,6 +220,12 @@ def _bytes(value: Any) -> bytes:
     if not isinstance(value, str) or not _is_base64(value):
         raise UnfitError("not base64")
     return base64.b64decode(value)
+
+
+def _bytes_of_any_base64(value: Any) -> bytes:
+    """What has the letters of one alphabet is of that one."""
+    of_url = isinstance(value, str) and ("-" in value or "_" in value)
+    return _url(value) if of_url else _bytes(value)
 
 
 def _from_bytes(data: bytes, of: ColumnType) -> object:
@@ -343,7 +379,10 @@ def _json(value: Any, of: ColumnType) -> str:
 _DECODERS: dict[Wire, Callable[[Any, ColumnType], object]] = {
     Wire.PLAIN: _plain,
     Wire.UNSIGNED: _unsigned,
+    Wire.UNSIGNED_PRECISE: _unsigned_precise,
     Wire.BASE64: _base64,
+    Wire.BASE64_URL: _base64_url,
+    Wire.HEX: _hex,
     Wire.VARIABLE_SCALE: _variable_scale,
     Wire.BITS: _bits,
     Wire.DAYS: _days,

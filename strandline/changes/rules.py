@@ -11,7 +11,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from strandline.cells import types
+from strandline.cells import modes, types
 from strandline.cells.types import ColumnType
 from strandline.errors import Terminal
 from strandline.sources.nearness import nearest
@@ -56,7 +56,8 @@ class TableRules:
     `key`: the columns that identify a row where its records have no key. `track`, `ignore`: the
     columns whose change makes a version, or does not. `columns`: the column contract for records
     without schema, as (name, type) in the words of `column_type`; a `string` there is kept as a
-    text where a schema says otherwise, too, unless it is a column of the key. `flattened`: None
+    text where a schema says otherwise, too, unless it is a column of the key. `settings`: how the
+    connector was set to write values, as (property, value); see `cells.modes`. `flattened`: None
     lets each record show whether ExtractNewRecordState made it. `sweep`: whether a completed
     snapshot closes the rows that it did not read. `hold_regress`: whether positions that go back,
     as where a log begins anew, or that do not compare, stop the table until somebody decides.
@@ -66,6 +67,7 @@ class TableRules:
     track: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
     flattened: bool | None = None
     sweep: bool = True
     hold_regress: bool = False
@@ -75,7 +77,12 @@ class TableRules:
     @property
     def contract(self) -> Mapping[str, ColumnType]:
         """The column types of the contract."""
-        return _contract(self.columns)
+        return _contract(self.columns, self.settings)
+
+    @property
+    def modes(self) -> modes.Modes:
+        """How the connector was set to write values, as far as that is said."""
+        return dict(self.settings)
 
     @property
     def texts(self) -> frozenset[str]:
@@ -110,14 +117,20 @@ class TableRules:
                 **fields,
                 **lists,
                 "columns": tuple((name, of) for name, of in fields["columns"]),
+                "settings": tuple((name, of) for name, of in fields.get("settings", ())),
                 "epochs": tuple(Epoch(**each) for each in fields["epochs"]),
             }
         )
 
 
 @lru_cache(maxsize=256)  # each record is read by it
-def _contract(columns: tuple[tuple[str, str], ...]) -> Mapping[str, ColumnType]:
-    return MappingProxyType({name: column_type(text) for name, text in columns})
+def _contract(
+    columns: tuple[tuple[str, str], ...], settings: tuple[tuple[str, str], ...]
+) -> Mapping[str, ColumnType]:
+    said = dict(settings)
+    return MappingProxyType(
+        {name: modes.written(column_type(text), said) for name, text in columns}
+    )
 
 
 def column_type(text: str) -> ColumnType:

@@ -7,6 +7,8 @@ adaptive in microseconds, BIGINT UNSIGNED as int64, binary as bytes.
 from collections.abc import Mapping
 from typing import Any
 
+from strandline.cells.types import FRACTION
+
 _TIME, _DATA = "io.debezium.time.", "io.debezium.data."
 _INTEGERS = {  # signed, and unsigned
     "TINYINT": ("int16", "int16"),
@@ -38,7 +40,6 @@ _FIXED: dict[str, dict[str, Any]] = {
     "DOUBLE": {"type": "double"},
     "REAL": {"type": "double"},
     "DATE": {"type": "int32", "name": _TIME + "Date"},
-    "TIME": {"type": "int64", "name": _TIME + "MicroTime"},
     "TIMESTAMP": {"type": "string", "name": _TIME + "ZonedTimestamp"},
     "YEAR": {"type": "int32", "name": _TIME + "Year"},
     "JSON": {"type": "string", "name": _DATA + "Json"},
@@ -80,7 +81,9 @@ def _sized(base: str, native: Mapping[str, Any]) -> dict[str, Any] | None:
             return _bits(length or 1)
         case "DATETIME":
             form = "Timestamp" if (length or 0) <= _MILLIS_DIGITS else "MicroTimestamp"
-            return {"type": "int64", "name": _TIME + form}
+            return _fraction({"type": "int64", "name": _TIME + form}, length)
+        case "TIME":
+            return _fraction({"type": "int64", "name": _TIME + "MicroTime"}, length)
         case _ if base in _TEXTS:
             binary = str(native.get("charsetName") or "").lower() == "binary"
             return {"type": "bytes" if binary else "string"}
@@ -100,6 +103,10 @@ def _bits(length: int) -> dict[str, Any]:
     if length == 1:
         return {"type": "boolean"}
     return {"type": "bytes", "name": _DATA + "Bits", "parameters": {"length": str(length)}}
+
+
+def _fraction(schema: dict[str, Any], digits: int | None) -> dict[str, Any]:
+    return {**schema, "parameters": {FRACTION: str(digits or 0)}}
 
 
 def _number(value: object) -> int | None:

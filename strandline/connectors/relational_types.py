@@ -7,6 +7,8 @@ adaptive.
 from collections.abc import Mapping
 from typing import Any
 
+from strandline.cells.types import FRACTION
+
 _TIME = "io.debezium.time."
 _SQL_SERVER: Mapping[str, Mapping[str, Any]] = {
     "bit": {"type": "boolean"},
@@ -55,9 +57,9 @@ def sql_server(native: Mapping[str, Any]) -> dict[str, Any] | None:
     if base in _MONEY:
         return _decimal(_MONEY[base], 4)
     if base == "time":
-        return {"type": "int64", "name": _TIME + _by_scale("Time", scale)}
+        return _counted("Time", _SQL_SERVER_FRACTION if scale is None else scale)
     if base == "datetime2":
-        return {"type": "int64", "name": _TIME + _by_scale("Timestamp", scale)}
+        return _counted("Timestamp", _SQL_SERVER_FRACTION if scale is None else scale)
     found = _SQL_SERVER.get(base)
     return None if found is None else dict(found)
 
@@ -98,17 +100,13 @@ def _timestamp(length: int | None, *, zoned: bool) -> dict[str, Any]:
     if zoned:
         return {"type": "string", "name": _TIME + "ZonedTimestamp"}
     digits = _ORACLE_FRACTION if length is None else length
-    return {"type": "int64", "name": _TIME + _by_digits("Timestamp", digits)}
+    return _counted("Timestamp", digits)
 
 
-def _by_scale(form: str, scale: int | None) -> str:
-    """By SQL Server's fraction digits, which are the scale."""
-    return _by_digits(form, _SQL_SERVER_FRACTION if scale is None else scale)
-
-
-def _by_digits(form: str, digits: int) -> str:
+def _counted(form: str, digits: int) -> dict[str, Any]:
     """Milliseconds up to 3 fraction digits, microseconds up to 6, else nanoseconds."""
-    return form if digits <= 3 else f"Micro{form}" if digits <= 6 else f"Nano{form}"
+    name = form if digits <= 3 else f"Micro{form}" if digits <= 6 else f"Nano{form}"
+    return {"type": "int64", "name": _TIME + name, "parameters": {FRACTION: str(digits)}}
 
 
 def _decimal(precision: int, scale: int) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from strandline.cells.types import ColumnType, from_connect
+from strandline.cells.modes import NOT_SAID, Modes, defined
+from strandline.cells.types import ColumnType
 from strandline.changes.record import Coordinates
 from strandline.connectors import Connector
 from strandline.errors import UndecodableError
@@ -202,11 +203,17 @@ def _without_database(name: str, scope: str) -> bool:
     return name.partition(".")[2] == scope
 
 
-def history(changes: Iterable[SchemaChange], connector: Connector, epoch: Epochs) -> SchemaHistory:
+def history(
+    changes: Iterable[SchemaChange],
+    connector: Connector,
+    epoch: Epochs,
+    modes: Modes = NOT_SAID,
+) -> SchemaHistory:
     """What the events say of each table.
 
     A column whose native type the connector does not know is left out: its records then keep
-    JSON's own type. `epoch` is the lineage of the log that Kafka's time of an event belongs to.
+    JSON's own type. `epoch` is the lineage of the log that Kafka's time of an event belongs to,
+    `modes` is how the connector was set to write values.
     """
     found: dict[str, list[_Stated]] = {}
     prefixes: set[str] = set()
@@ -215,7 +222,7 @@ def history(changes: Iterable[SchemaChange], connector: Connector, epoch: Epochs
         since = _since(change, connector, epoch)
         for table in change.changes:
             if table.columns:
-                stated = _Stated(since, _column_types(table, connector))
+                stated = _Stated(since, _column_types(table, connector, modes))
                 found.setdefault(table.table, []).append(stated)
     tables = {name: _definitions(stated) for name, stated in found.items()}
     return SchemaHistory(tables, frozenset(prefixes - {""}))
@@ -232,9 +239,11 @@ class _Stated:
     columns: Mapping[str, ColumnType | None]
 
 
-def _column_types(table: TableChange, connector: Connector) -> dict[str, ColumnType | None]:
+def _column_types(
+    table: TableChange, connector: Connector, modes: Modes
+) -> dict[str, ColumnType | None]:
     schemas = ((name, connector.connect_schema(native)) for name, native in table.columns)
-    return {name: None if of is None else from_connect(of) for name, of in schemas}
+    return {name: None if of is None else defined(of, modes) for name, of in schemas}
 
 
 def _since(change: SchemaChange, connector: Connector, epoch: Epochs) -> str | None:

@@ -21,7 +21,7 @@ from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError
 from strandline.runs import lake as lakes
 from strandline.runs.way import Way, way
-from strandline.sources import duration
+from strandline.sources import duration, settings
 from strandline.sources.retention import Retention
 from strandline.sources.section import Section
 
@@ -221,6 +221,7 @@ class _Document:
             flattened=top.take("flattened", bool),
             sweep=top.take("sweep", bool, True),
             hold_regress=top.take("hold_regress", bool, True),
+            settings=settings.of(top.section("settings")),
             epochs=self._epochs(top),
         )
         tolerance = self._tolerance(top, Tolerance(duration.parse(FRESHNESS)))

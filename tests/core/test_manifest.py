@@ -1,5 +1,8 @@
+import json
+
 import pytest
 
+from strandline.changes.rules import TableRules
 from strandline.runs.manifest import Manifest, OffsetRange, TableCut
 from strandline.runs.receipt import Counts, Receipt, TableReceipt
 
@@ -17,6 +20,19 @@ def test_a_manifest_survives_its_json():
         (piece,),
     )
     assert Manifest.from_json(manifest.to_json()) == manifest
+
+
+def test_how_a_connector_writes_values_travels_in_the_manifest():
+    rules = TableRules(settings=(("binary.handling.mode", "hex"),))
+    manifest = Manifest("s", "mysql", "/l", 3, "", 7, (TableCut("t", "t", (), rules),))
+    assert Manifest.from_json(manifest.to_json()).tables[0].rules == rules
+
+
+def test_a_manifest_of_the_release_before_is_read_without_settings():
+    manifest = Manifest("s", "mysql", "/l", 3, "", 7, (TableCut("t", "t", ()),))
+    older = json.loads(manifest.to_json())
+    del older["tables"][0]["rules"]["settings"]
+    assert Manifest.from_json(json.dumps(older)) == manifest
 
 
 def test_a_receipt_survives_its_json():

@@ -39,6 +39,15 @@ def test_what_is_said_of_a_table_does_not_rename_it(tmp_path):
     assert said.table_name(topic) == source(tmp_path).table_name(topic) == "public.items"
 
 
+@pytest.mark.parametrize("name", ["binary.handling.mode", '"binary.handling.mode"'])
+def test_a_setting_of_the_connector_is_written_with_and_without_quotes(tmp_path, name):
+    found = source(tmp_path, f'{GOOD}[settings]\n{name} = "hex"\n')
+    settings = (("binary.handling.mode", "hex"),)
+    assert found.rules("shop.public.orders").settings == settings
+    assert found.rules("shop.public.other").settings == settings
+    assert found.rules("shop").settings == settings
+
+
 def epochs(*told):
     """Sections of (number, day of a month)."""
     section = "[[epoch]]\nnumber = {}\nsince = 2026-09-{}T00:00:00Z\n"
@@ -89,6 +98,16 @@ def epochs(*told):
             'engine = "alone"\n' + GOOD + '[spark]\nway = "spread"\n',
             ["[spark]: 'way' is spread, which takes Spark"],
         ),
+        (
+            GOOD + '[settings]\nbinary.handling.mode = "hexa"\n',
+            ["[settings]: 'binary.handling.mode' must be one of bytes, base64,", "'hexa'"],
+        ),
+        (
+            GOOD + '[settings]\n"binary.handling.modes" = "hex"\n',
+            ["unknown key 'binary.handling.modes'", "binary.handling.mode,", "allowed are"],
+        ),
+        (GOOD + "[settings]\ntime.precision.mode = 1\n", ["'time.precision.mode' must be a str"]),
+        (GOOD + "[settings]\ntime = {}\n", ["[settings]: unknown key 'time'"]),
         (GOOD + '[retention]\nlanding = "12h"\n', ["[retention]", "'landing' must be 1d or"]),
         (GOOD + '[retention]\nhistroy = "9d"\n', ["[retention]", "'histroy'", "changes, history"]),
         (GOOD + '[retention]\nchanges = "9d"\n', ["[retention]: 'changes' needs a 'history'"]),

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from strandline.cells import values
+from strandline.cells import modes, values
 from strandline.cells.inference import json_type
 from strandline.cells.spelling import Number
 from strandline.cells.types import ColumnType
@@ -48,8 +48,8 @@ def _cell(value: Any, of: ColumnType | None, what: str) -> object:
 
 
 def _bad_value(value: Any, of: ColumnType | None, what: str) -> UndecodableError:
-    spark = (of or json_type(value)).spark
-    return UndecodableError("bad_value", f"{what} is no {spark}")
+    of = of or json_type(value)
+    return UndecodableError("bad_value", f"{what} is no {of.spark}{modes.remedy(of)}")
 
 
 def typed(

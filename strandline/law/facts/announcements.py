@@ -59,10 +59,12 @@ class Announcements:
         """The definitions of the source's tables."""
         if not self.changes or self.connector is None:
             return SchemaHistory()
-        # The lineages of the log are the source's: each of its topics knows them.
+        # The lineages of the log and the connector's settings are the source's: each topic knows.
         first = min(self.changes, key=lambda at: (at.topic, at.log, at.offset))
-        epoch = self.rules(first.topic).epoch
-        return schema_history.history(self.changes.values(), self.connector, epoch)
+        rules = self.rules(first.topic)
+        return schema_history.history(
+            self.changes.values(), self.connector, rules.epoch, rules.modes
+        )
 
 
 def _may_announce(record: Record) -> bool:

@@ -41,6 +41,8 @@ def is_fraction(value: float) -> bool:
 
 def of_type(of: ColumnType) -> tuple[Any, Make | None]:
     """The msgspec type of a column's cells, and what makes their values; None: they are values."""
+    if of.assumed:
+        return _INT64 | str | None, lambda value: values.decode(value, of)
     if of.wire is Wire.PLAIN and of.kind in _INTS:
         return _INTS[of.kind] | None, None
     if of.wire is Wire.PLAIN and of.kind is Kind.BOOLEAN:

@@ -1,0 +1,39 @@
+"""`[settings]`: what the connector was set to, in its own words, where records do not show it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from strandline.cells.modes import MODES
+from strandline.errors import SpecError
+from strandline.sources.nearness import nearest
+from strandline.sources.section import Section, article
+
+
+def of(section: Section) -> tuple[tuple[str, str], ...]:
+    """The settings as (property, value), in the order of their names.
+
+    A property is written as in a file of properties, `binary.handling.mode = "hex"`, which TOML
+    reads as tables in tables, or in quotes.
+    """
+    found = dict(_flat(section.values))
+    where = f"{section.path}: {section.title}"
+    for name, value in found.items():
+        allowed = MODES.get(name)
+        if allowed is None:
+            raise SpecError(
+                f"{where}: unknown key '{name}'; {nearest(name, MODES)}. Only what records do not "
+                f"show is asked for: allowed are {', '.join(sorted(MODES))}"
+            )
+        if not isinstance(value, str):
+            raise SpecError(f"{where}: '{name}' must be a string, not {article(type(value))}")
+        if value not in allowed:
+            raise SpecError(f"{where}: '{name}' must be one of {', '.join(allowed)}, not {value!r}")
+    return tuple(sorted(found.items()))
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
