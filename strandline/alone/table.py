@@ -1,9 +1,8 @@
 """One table of a run: from landed records to the one commit of its history."""
 
-import json
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from deltalake import DeltaTable
@@ -99,7 +98,8 @@ class TableRun:
         announced = self.control.after(applied)
         if self._is_spread(before, applied):
             return NotEntered(announced, once_landed(self.manifest, self.cut))
-        facts = before.facts if before is not None and before.rules == self._rules else None
+        holds = before is not None and self.cut.rules.are_noted(before.rules)
+        facts = before.facts if before and holds else None
         return OnRecord(self.lake.records(self.cut.table), applied, facts, announced)
 
     def _is_spread(self, before: Noted | None, applied: int) -> bool:
@@ -123,11 +123,6 @@ class TableRun:
             history_version=stored.version(),
             orphaned_moves=before.receipt.orphaned_moves,
         )
-
-    @property
-    def _rules(self) -> str:
-        """The table's rules as a text: under others all of its history may be another one."""
-        return json.dumps(asdict(self.cut.rules), sort_keys=True, default=str)
 
     def _table(self, schemas: SchemaHistory) -> Table:
         decoder = Decoder(CONNECTORS[self.manifest.connector], self.cut.rules, schemas)
@@ -172,7 +167,7 @@ class TableRun:
         if stored is None and not (found.counts.changes or found.counts.duplicates):
             return receipt  # no row was ever sent: there is no history to be made yet
         forgotten = None if before is None else before.forgotten
-        text = Noted(receipt, found.facts, self._rules, forgotten=forgotten).text()
+        text = Noted(receipt, found.facts, self.cut.rules.noted(), forgotten=forgotten).text()
         version = history.commit(self.lake.history(table), stored, change, run, text)
         return replace(receipt, history_version=version)
 

@@ -33,6 +33,7 @@ SENT = frozenset(Op) - {Op.TOMBSTONE, Op.ABSENT}
 MESSAGE = "m"
 
 IMAGES = frozenset({Op.CREATE, Op.UPDATE, Op.READ})
+STREAMED = IMAGES - {Op.READ}
 ENDS = frozenset({Op.DELETE, Op.TOMBSTONE, Op.ABSENT})
 
 
@@ -50,7 +51,8 @@ class Change:
     """One delivery of a change of one row.
 
     `key` is canonical JSON. `row` holds the after image of c, u and r; columns in `unset` were not
-    sent and have no entry, columns in `unheld` were sent with a value that their type cannot hold.
+    sent and have no entry; columns in `unheld` have a value that is not known, since their type
+    cannot hold it, or since the stream never has it.
     `identity` is equal for two deliveries of one change (docs/facts/order.md, "Identity of a
     change"). `seq` is "" for a tombstone until the distinct stage has placed it. `before`
     and `after` are the images that tell rows apart, None where absent; `certain` is what a `before`

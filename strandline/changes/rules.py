@@ -3,9 +3,10 @@
 They travel in the manifest as JSON; both engines ask nothing else about a table.
 """
 
+import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
@@ -57,7 +58,8 @@ class TableRules:
     columns whose change makes a version, or does not. `columns`: the column contract for records
     without schema, as (name, type) in the words of `column_type`; a `string` there is kept as a
     text where a schema says otherwise, too, unless it is a column of the key. `settings`: how the
-    connector was set to write values, as (property, value); see `cells.modes`. `flattened`: None
+    connector was set to write values, as (property, value); see `cells.modes`. `never_streamed`:
+    the columns that snapshots read and streamed changes never hold. `flattened`: None
     lets each record show whether ExtractNewRecordState made it. `sweep`: whether a completed
     snapshot closes the rows that it did not read. `hold_regress`: whether positions that go back,
     as where a log begins anew, or that do not compare, stop the table until somebody decides.
@@ -68,6 +70,7 @@ class TableRules:
     ignore: tuple[str, ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
+    never_streamed: tuple[str, ...] = ()
     flattened: bool | None = None
     sweep: bool = True
     hold_regress: bool = False
@@ -105,13 +108,25 @@ class TableRules:
                 f"{nearest(lacking[0], columns)}. Mend it in the source file; a column that is to "
                 "come may be declared in 'columns'"
             )
-        wanted = self.track or columns
-        return tuple(name for name in columns if name in wanted and name not in self.ignore)
+        wanted, ignored = self.track or columns, {*self.ignore, *self.never_streamed}
+        return tuple(name for name in columns if name in wanted and name not in ignored)
+
+    def noted(self) -> str:
+        """As the text that a run leaves: under other rules all of a history may be another one."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    def are_noted(self, text: str) -> bool:
+        """Whether a run has left these, be it one of a release that knew fewer."""
+        try:
+            return TableRules.from_fields(json.loads(text)) == self
+        except (ValueError, TypeError, KeyError):
+            return False
 
     @staticmethod
     def from_fields(fields: Mapping[str, Any]) -> "TableRules":
         """The rules from JSON's types, as `dataclasses.asdict` gives them."""
-        lists = {name: tuple(fields[name]) for name in ("key", "track", "ignore")}
+        names = ("key", "track", "ignore", "never_streamed")
+        lists = {name: tuple(fields[name]) for name in names if name in fields}
         return TableRules(
             **{
                 **fields,

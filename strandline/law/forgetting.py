@@ -103,4 +103,4 @@ def _is_moved(changes: Iterable[Change]) -> bool:
 
 def _is_whole(change: Change) -> bool:
     """An image that needs no older one to be complete."""
-    return change.op in IMAGES and not change.unset and not change.unheld
+    return change.op in IMAGES and not change.unset

@@ -326,7 +326,7 @@ def doubted(doubts: Doubts, rules: TableRules) -> str | None:
 
 def _without(changes: Iterable[Change], names: AbstractSet[str]) -> set[str]:
     """Keys with changes that leave out one of these columns: nobody knows its value."""
-    return {c.key for c in changes if not c.unset.isdisjoint(names)} if names else set()
+    return {c.key for c in changes if not names.isdisjoint(c.unset | c.unheld)} if names else set()
 
 
 def _retyped(was: Mapping[str, ColumnType], now: Mapping[str, ColumnType]) -> bool:

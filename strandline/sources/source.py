@@ -378,6 +378,7 @@ class _Document:
             track=section.strings("track"),
             ignore=section.strings("ignore"),
             columns=tuple(section.mapping("columns").items()),
+            never_streamed=section.strings("never_streamed"),
             flattened=section.take("flattened", bool, rules.flattened),
             sweep=section.take("sweep", bool, rules.sweep),
             hold_regress=section.take("hold_regress", bool, rules.hold_regress),
@@ -397,8 +398,15 @@ class _Document:
         both = set(rules.track) & set(rules.ignore)
         if both:
             raise SpecError(f"{where}: '{min(both)}' is in 'track' and in 'ignore'")
+        for name in ("key", "track"):
+            both = set(rules.never_streamed) & set(getattr(rules, name))
+            if both:
+                raise SpecError(
+                    f"{where}: '{min(both)}' is in 'never_streamed' and in '{name}': what only "
+                    "snapshots read makes no version and identifies no row"
+                )
         contract = dict(rules.columns)
-        for name in ("key", "track", "ignore"):
+        for name in ("key", "track", "ignore", "never_streamed"):
             unknown = [c for c in getattr(rules, name) if contract and c not in contract]
             if unknown:
                 raise SpecError(

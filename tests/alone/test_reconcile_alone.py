@@ -18,6 +18,7 @@ from pyarrow import parquet
 from strandline.alone.stores import history
 from strandline.alone.stores.tables import opened, rows
 from strandline.alone.work import work_off
+from strandline.changes.rules import TableRules
 from strandline.errors import Transient
 from strandline.runs.erasure import Erasure, digest
 from strandline.runs.manifest import Work
@@ -97,6 +98,20 @@ def test_every_difference_is_listed_once_with_its_columns(capture):
         ('{"id":3}', "not in the source", None, False, 2),
         ('{"id":4}', "not in the history", None, False, 2),
     ]
+
+
+def test_what_the_stream_never_has_is_no_difference_and_is_not_corrected(capture):
+    capture.rules = lambda _: TableRules(never_streamed=("bio",))
+    s = Stream()
+    s.change("c", 1, 10, name="ada")
+    run(capture, 1, s.records)
+    source = [{"id": 1, "name": "ada", "bio": "x"}]
+    assert only(work_off(reconciled(capture, 2, source))).did == {"equal": 1}
+    source[0]["name"] = "eve"
+    assert only(work_off(reconciled(capture, 3, source, correct=True))).did == {"different": 1}
+    sql = "SELECT name, bio, _unavailable FROM stored WHERE _is_current"
+    (row,) = rows(opened(capture.lake.history(TOPIC)), sql)
+    assert tuple(row.values()) == ("eve", None, ["bio"])
 
 
 def test_only_a_newline_ends_a_row_of_json_whatever_else_unicode_breaks_lines_at(capture):

@@ -81,6 +81,18 @@ def epochs(*told):
         (GOOD + 'freshness = "' + "9" * 5000 + 'd"\n', ["'freshness' must be a duration such as"]),
         (GOOD + 'columns.at = "io.debezium.time.TimeStamp"\n', ["'columns.at'", "unknown type"]),
         (GOOD + 'columns.n = "decimal(0,0)"\n', ["'columns.n'", "1 digit or more"]),
+        (
+            GOOD + 'never_streamed = ["total"]\ntrack = ["total"]\n',
+            ["[[table]] shop.public.orders", "'total' is in 'never_streamed' and in 'track'"],
+        ),
+        (
+            GOOD + 'never_streamed = ["total"]\nkey = ["total"]\n',
+            ["'total' is in 'never_streamed' and in 'key'", "identifies no row"],
+        ),
+        (
+            GOOD + 'never_streamed = ["totl"]\ncolumns.total = "int32"\n',
+            ["'never_streamed' names the column 'totl', which 'columns' lacks", "total"],
+        ),
         (GOOD + "[landing]\nmax_segments = 0\n", ["[landing]", "'max_segments'", "1 or more"]),
         (GOOD + "[landing]\nmax_segments = true\n", ["'max_segments'", "a whole number"]),
         (GOOD.replace('name = "orders"', 'name = "../x"'), ["'name'", "'../x'"]),

@@ -1,8 +1,7 @@
 """One table of a run, spread over tasks: from landed records to the one commit of its history."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from pyspark.sql import DataFrame, SparkSession
@@ -103,7 +102,9 @@ class TableRun:
 
     def _facts(self, before: Noted | None) -> Facts | None:
         """What the runs before knew, if it still holds."""
-        return before.facts if before is not None and before.rules == self.rules else None
+        if before is None or not self.cut.rules.are_noted(before.rules):
+            return None
+        return before.facts
 
     def known(self, store: Store) -> Known:
         """What is known of the table after the runs before; found out where none has left it."""
@@ -114,11 +115,6 @@ class TableRun:
         rows = store.known()
         parts = Parts(store, self.history, self.cut.topic, rows, has_known=True, only_read=True)
         return rounds.reading(parts, known)[0]
-
-    @property
-    def rules(self) -> str:
-        """The table's rules as a text: under others all of its history may be another one."""
-        return json.dumps(asdict(self.cut.rules), sort_keys=True, default=str)
 
     @property
     def making(self) -> Making:
@@ -236,7 +232,8 @@ class TableRun:
             changed=bool(change.come or change.gone),
         )
         forgotten = None if before is None else before.forgotten
-        note = Noted(receipt, carried(done.known.facts), self.rules, forgotten=forgotten)
+        rules = self.cut.rules.noted()
+        note = Noted(receipt, carried(done.known.facts), rules, forgotten=forgotten)
         if delta.exists(self.spark, self.history):
             replacement.admit(change, self.history, anew=anew)
         with delta.fenced(self.spark, self.run, note.text()):

@@ -105,7 +105,9 @@ class _Reconciled(TableRun):
         keys = names(versions[KEY][0].as_py())
         columns = history.columns(stored)
         theirs = snapshot.rows(order)
-        shared = [name for name in columns if name in theirs.column_names]
+        # What the stream never has is not expected to be as the source has it.
+        unknown = self.cut.rules.never_streamed
+        shared = [n for n in columns if n in theirs.column_names and n not in unknown]
         missing = [name for name in keys if name not in shared]
         if missing:
             raise Terminal(

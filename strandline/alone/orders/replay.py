@@ -119,7 +119,7 @@ class _Replay(_Replacing):
         # Beside those of the runs before: where the history is refused they go on being the ones.
         records.put(self.lake.records(table), found.entered, run)
         change = difference.replacement(None, history.standing(stored, None), found)
-        text = Noted(receipt, found.facts, self._rules).text()
+        text = Noted(receipt, found.facts, self.cut.rules.noted()).text()
         history.commit(self.lake.history(table), stored, change, run, text)
 
 

@@ -1,8 +1,8 @@
 """Part of stage 1: the cells of a record in their types, and the keys that they make."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from strandline.cells import modes, values
@@ -24,6 +24,11 @@ class Row:
     unset: frozenset[str]
     unheld: frozenset[str]
     types: dict[str, ColumnType]
+
+    def without(self, names: Iterable[str]) -> "Row":
+        """The same, where these columns are never sent: a NULL of theirs, or none, says nothing."""
+        unknown = frozenset(name for name in names if self.cells.get(name) is None)
+        return replace(self, unset=self.unset - unknown, unheld=self.unheld | unknown)
 
 
 NO_ROW = Row({}, frozenset(), frozenset(), {})

@@ -13,7 +13,17 @@ from strandline import connectors
 from strandline.cells.placeholder import spellings
 from strandline.cells.types import ColumnType, from_connect
 from strandline.changes import image
-from strandline.changes.change import IMAGES, MESSAGE, SENT, Change, Control, Fence, Op, Quarantined
+from strandline.changes.change import (
+    IMAGES,
+    MESSAGE,
+    SENT,
+    STREAMED,
+    Change,
+    Control,
+    Fence,
+    Op,
+    Quarantined,
+)
 from strandline.changes.image import Image
 from strandline.changes.key import names
 from strandline.changes.position import fence_seq, numbered, seq
@@ -189,6 +199,8 @@ class Decoder:
             raise UndecodableError("key_changed", KEY_CHANGED)
         sent, left_out = event.unwrap(after or {}, partial=op is Op.UPDATE)
         row = typed(sent, types, left_out, self._unavailable) if op in IMAGES else NO_ROW
+        if op in STREAMED and self.rules.never_streamed:
+            row = row.without(self.rules.never_streamed)
         shown = row.types if op in IMAGES else shown_types(old, types, self._unavailable)
         position = event.position(record)
         epoch = self.rules.epoch(record.timestamp)
@@ -235,8 +247,11 @@ class Decoder:
         return Decoded(change, types, shown, event.connector, document.schema is not None)
 
     def _compared(self, cells: Mapping[str, Any], key: str) -> Image:
-        """What tells a row from others under its key: its other cells, as far as they were sent."""
-        own = names(key)
+        """What tells a row from others under its key: its other cells, as far as they were sent.
+
+        Cells that only snapshots read tell nothing: they are not in the images of the stream.
+        """
+        own = (*names(key), *self.rules.never_streamed)
         return {
             name: cell
             for name, cell in cells.items()

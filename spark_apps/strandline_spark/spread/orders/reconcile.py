@@ -97,7 +97,9 @@ class _Reconciled(TableRun):
         )
 
     def _compared(self, order: Reconciliation, history: DataFrame) -> DataFrame:
-        columns = [name for name in history.columns if name not in _META]
+        # What the stream never has is not expected to be as the source has it.
+        others = _META | {*self.cut.rules.never_streamed}
+        columns = [name for name in history.columns if name not in others]
         rows, shared = _snapshot(self.spark, order, history, columns)
         keys = _key_columns(history)
         missing = [name for name in keys if name not in shared]

@@ -28,9 +28,10 @@ class Typed:
     def __init__(self, decoder: Decoder, *, accepts: bool = True) -> None:
         """For the records that `decoder` would read of its topic."""
         rules = decoder.rules
-        # Lineages, keys that are no keys of records, flattened rows, and columns that schema
-        # changes describe by their place in the log, are the general decoder's.
-        plain = not (rules.key or rules.epochs or rules.flattened or decoder.history)
+        # Lineages, keys that are no keys of records, flattened rows, columns that schema changes
+        # describe by their place in the log or that only snapshots read, are the general decoder's.
+        special = rules.key or rules.epochs or rules.flattened or rules.never_streamed
+        plain = not (special or decoder.history)
         self._asked, self._accepts = accepts, accepts and plain
         self._layouts = Layouts(rules.contract)
         self._reader = Reader(spellings(rules.placeholder))
