@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from strandline.cells.types import ColumnType, Kind, Wire, from_connect
+from strandline.cells.types import ANY, ColumnType, Dialect, Kind, Wire, from_connect
 
 BINARY = "binary.handling.mode"
 DECIMAL = "decimal.handling.mode"
@@ -31,6 +31,7 @@ MODES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 NOT_SAID: Modes = MappingProxyType({})
 
+WHOLE = "whole"  # a parameter of our own: of an integer that the mode of decimals is for
 _BINARIES = {"base64-url-safe": Wire.BASE64_URL, "hex": Wire.HEX}
 _PACKAGE = "io.debezium.time."
 _CONNECT = "org.apache.kafka.connect.data."
@@ -51,9 +52,11 @@ _NAMES = {
 _TIMES = frozenset({Wire.DAYS, Wire.MILLIS, Wire.MICROS, Wire.NANOS})
 
 
-def defined(schema: Mapping[str, Any], modes: Modes) -> ColumnType:
+def defined(schema: Mapping[str, Any], modes: Modes, dialect: Dialect = ANY) -> ColumnType:
     """The type of a column that DDL defines, from the schema that it has in the default modes."""
-    of = written(from_connect(_timed(schema, modes)), modes)
+    of = written(from_connect(_timed(schema, modes), dialect), modes)
+    if WHOLE in schema.get("parameters", {}):
+        return _decimal(of, modes.get(DECIMAL))  # integers as text are integers, too
     return replace(of, assumed=TIME not in modes) if of.wire in _TIMES else of
 
 

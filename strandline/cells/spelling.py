@@ -32,10 +32,6 @@ ISO_INSTANT = f"{_DATE}[T ]{_CLOCK}{_OFFSET}|{_INFINITY}"
 # Before an ISO text: a year that dates and timestamps hold. Others have a sign or more digits.
 HELD_YEAR = "(?=[0-9]{4}-)(?!0000)"
 
-STRING = r'"[^"\\]*+(?:\\[\s\S][^"\\]*+)*+"'
-# Strings are group 1 and stay.
-SPACE = rf"({STRING})|[ \t\n\r]+"
-
 
 class Number(Decimal):
     """A JSON number with a fraction or an exponent: exact, and it remembers how it was spelled.
@@ -115,14 +111,6 @@ def quote(text: str) -> str:
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return '"' + _ESCAPED.sub(lambda found: _ESCAPES[found[0]], text) + '"'
-
-
-def comparable_json(text: str) -> str:
-    """A document without the white space outside its strings.
-
-    A snapshot prints `{"k": "v"}` where the log has `{"k":"v"}`: they are one document.
-    """
-    return re.sub(SPACE, r"\1", text)
 
 
 _ESCAPES = {chr(code): f"\\u{code:04X}" for code in range(32)} | {

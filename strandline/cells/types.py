@@ -52,7 +52,21 @@ class Wire(StrEnum):
     STRUCTURED_DURATION = "structured_duration"  # {"years": int, "months": int, …}
     JSON = "json"  # a nested document, kept as its text
     JSON_TEXT = "json_text"  # a string that holds a document
+    MYSQL_JSON = "mysql_json"  # the same, as MySQL's server prints it, or the connector
 
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What is known of a database's values besides their schema.
+
+    `fraction`: how many digits of a second it keeps at most. `json`: how it prints documents.
+    """
+
+    fraction: int = 9
+    json: Wire = Wire.JSON_TEXT
+
+
+ANY = Dialect()
 
 MAX_PRECISION = 38
 MAX_SCALE = 20_000  # PostgreSQL's numeric ends at 16,383; more zeros than that are an attack
@@ -87,10 +101,11 @@ class ColumnType:
 
     @property
     def is_json(self) -> bool:
-        """True where the text is a document that compares without regard to white space."""
-        return self.wire is Wire.JSON_TEXT
+        """True where the text is a document, which compares by its value."""
+        return self.wire in _DOCUMENTS
 
 
+_DOCUMENTS = frozenset({Wire.JSON, Wire.JSON_TEXT, Wire.MYSQL_JSON})
 TEXT = ColumnType(Kind.TEXT)
 NESTED = ColumnType(Kind.TEXT, Wire.JSON)
 
@@ -162,7 +177,7 @@ _UNITS = {Wire.MILLIS: 3, Wire.MICROS: 6, Wire.NANOS: 9}
 _MAX_BITS = 83_886_080  # of a bit string in PostgreSQL; an unlimited one declares 2^31 - 1
 
 
-def from_connect(schema: Mapping[str, Any]) -> ColumnType:
+def from_connect(schema: Mapping[str, Any], dialect: Dialect = ANY) -> ColumnType:
     """The type of a field from its Connect schema as JsonConverter embeds it.
 
     A decimal wider than 38 digits, with a negative scale, or of unknown precision is exact text:
@@ -174,16 +189,20 @@ def from_connect(schema: Mapping[str, Any]) -> ColumnType:
     if isinstance(name, str):
         semantic = _semantic(name, declared)
         if semantic is not None:
-            return _stepped(semantic, declared)
+            if semantic.wire is Wire.JSON_TEXT:
+                return replace(semantic, wire=dialect.json)
+            return _stepped(semantic, declared, dialect)
     if literal == "int64" and _UNSIGNED.search(str(declared.get(_SOURCE_TYPE))):
         return ColumnType(Kind.DECIMAL, Wire.UNSIGNED, 20, 0)
     return _PRIMITIVES.get(literal, TEXT)
 
 
-def _stepped(of: ColumnType, parameters: Mapping[str, Any]) -> ColumnType:
+def _stepped(of: ColumnType, parameters: Mapping[str, Any], dialect: Dialect) -> ColumnType:
     """A count of time with its step, where the digits of a second's fraction are known."""
     unit, digits = _UNITS.get(of.wire), _number(parameters.get(FRACTION))
-    if unit is None or digits is None or not 0 <= digits <= unit:
+    if of.wire is Wire.NANOS and (digits is None or dialect.fraction < 9):
+        digits = dialect.fraction  # which holds whatever becomes of the column
+    if unit is None or digits is None or not 0 <= digits < unit:
         return of
     return replace(of, step=10 ** (unit - digits))
 

@@ -15,8 +15,9 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from strandline.cells import modes, spelling, structured
-from strandline.cells.spelling import Number, compact, comparable_json, quote, spelled
+from strandline.cells import modes, spelling, structured, wrapping
+from strandline.cells.misfit import UnfitError, UnheldError
+from strandline.cells.spelling import Number, compact, quote, spelled
 from strandline.cells.types import MAX_SCALE, ColumnType, Kind, Wire
 
 __all__ = (
@@ -27,16 +28,14 @@ __all__ = (
     "UnfitError",
     "UnheldError",
     "compact",
-    "comparable_json",
     "decode",
     "exact",
     "quote",
     "single",
 )
 
-# Microseconds of 0001-01-01 and of the last one of 9999: what DATE and TIMESTAMP hold.
-MIN_MICROS = -62_135_596_800_000_000
-MAX_MICROS = 253_402_300_799_999_999
+# What DATE and TIMESTAMP hold.
+MIN_MICROS, MAX_MICROS = wrapping.FIRST, wrapping.LAST
 _LONG = (-(1 << 63), (1 << 63) - 1)
 _INSIDE = (_LONG[0] + 1, _LONG[1] - 1)
 
@@ -67,14 +66,6 @@ _ISO = {
     Kind.INSTANT: re.compile(spelling.ISO_INSTANT),
 }
 _CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?(.*)")
-
-
-class UnfitError(ValueError):
-    """The cell is no value of its column's type."""
-
-
-class UnheldError(ValueError):
-    """The cell is a value of its type, and the history column cannot hold it."""
 
 
 def decode(value: Any, of: ColumnType) -> object:
@@ -305,7 +296,10 @@ def _ticks(micros_per_tick: int, ticks_per_micro: int = 1) -> Callable[[Any, Col
         ticks = _integer(spelled(value), Kind.INT64)
         if of.kind is Kind.TIME:
             return _integer(str(ticks * micros_per_tick // ticks_per_micro), Kind.TIME)
-        return _moment(_held(ticks, of) * micros_per_tick // ticks_per_micro, of)
+        ticks = _held(ticks, of)
+        if of.wire is Wire.NANOS:
+            ticks = wrapping.unwrapped(ticks, of.step)
+        return _moment(ticks * micros_per_tick // ticks_per_micro, of)
 
     return decoder
 
@@ -396,4 +390,5 @@ _DECODERS: dict[Wire, Callable[[Any, ColumnType], object]] = {
     Wire.STRUCTURED_DURATION: _structured,
     Wire.JSON: _json,
     Wire.JSON_TEXT: _plain,
+    Wire.MYSQL_JSON: _plain,
 }

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from strandline.cells import modes, types
-from strandline.cells.types import ColumnType
+from strandline.cells.types import ColumnType, Dialect
 from strandline.errors import Terminal
 from strandline.sources.nearness import nearest
 
@@ -77,10 +77,9 @@ class TableRules:
     placeholder: str = PLACEHOLDER
     epochs: tuple[Epoch, ...] = ()
 
-    @property
-    def contract(self) -> Mapping[str, ColumnType]:
-        """The column types of the contract."""
-        return _contract(self.columns, self.settings)
+    def contract(self, dialect: Dialect = types.ANY) -> Mapping[str, ColumnType]:
+        """The column types of the contract, in a database of that dialect."""
+        return _contract(self.columns, self.settings, dialect)
 
     @property
     def modes(self) -> modes.Modes:
@@ -90,7 +89,7 @@ class TableRules:
     @property
     def texts(self) -> frozenset[str]:
         """The columns that the contract keeps as texts, whatever schemas say of them."""
-        return frozenset(name for name, of in self.contract.items() if of == types.TEXT)
+        return frozenset(name for name, of in self.contract().items() if of == types.TEXT)
 
     def epoch(self, timestamp: int) -> int:
         """The lineage of the log that a record of that Kafka time belongs to."""
@@ -140,21 +139,21 @@ class TableRules:
 
 @lru_cache(maxsize=256)  # each record is read by it
 def _contract(
-    columns: tuple[tuple[str, str], ...], settings: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, str], ...], settings: tuple[tuple[str, str], ...], dialect: Dialect
 ) -> Mapping[str, ColumnType]:
     said = dict(settings)
     return MappingProxyType(
-        {name: modes.written(column_type(text), said) for name, text in columns}
+        {name: modes.written(column_type(text, dialect), said) for name, text in columns}
     )
 
 
-def column_type(text: str) -> ColumnType:
+def column_type(text: str, dialect: Dialect = types.ANY) -> ColumnType:
     """The type of a contract's words; ValueError says which words there are.
 
     Words: Connect's primitive types, `decimal(p,s)`, `bigint unsigned`, and the semantic types of
     Debezium and Connect by full name or last part (`io.debezium.time.MicroTimestamp`, `Bits(8)`).
     """
-    return types.from_connect(_connect_schema(text.strip()))
+    return types.from_connect(_connect_schema(text.strip()), dialect)
 
 
 def _connect_schema(text: str) -> dict[str, Any]:
@@ -175,7 +174,8 @@ def _connect_schema(text: str) -> dict[str, Any]:
         return {"type": name}
     full = _FULL.get(name, name)
     if types.is_semantic(full):
-        return {"type": "string", "name": full, "parameters": {"length": first} if first else {}}
+        declared_length = {"length": first, types.FRACTION: first} if first else {}
+        return {"type": "string", "name": full, "parameters": declared_length}
     raise ValueError(_unknown(text))
 
 

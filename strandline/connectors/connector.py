@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from strandline.cells import instants
+from strandline.cells.types import Dialect
 from strandline.changes.position import Position
 from strandline.changes.version import TimeQuality
 
@@ -81,7 +82,7 @@ class Connector(ABC):
     by the log of its shard alone. `packs`: an update of all columns may come as a create.
     `several_tasks`: its databases may be read side by side, under
     one name. `apart`: the fields without which several changes of one transaction look alike: none
-    is known again.
+    is known again. `dialect`: what its database's values are like.
 
     What these habits ask for is in docs/facts/order.md: "Shifts inside a statement", "Shared
     positions", "Which order to trust", "Key moves" and "Before images".
@@ -100,6 +101,7 @@ class Connector(ABC):
     packs: ClassVar[bool] = False
     several_tasks: ClassVar[bool] = False
     apart: ClassVar[tuple[str, ...]] = ()
+    dialect: ClassVar[Dialect] = Dialect(fraction=6)
 
     def __eq__(self, other: object) -> bool:
         """Of a class all are one, also those that another process has made."""

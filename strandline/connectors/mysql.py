@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from strandline.cells.types import Dialect, Wire
 from strandline.changes.position import Position, digits
 from strandline.changes.version import TimeQuality
 from strandline.connectors import mysql_types
@@ -26,6 +27,7 @@ class MySQL(Connector):
 
     names = ("mysql", "mariadb", "tencent")
     accepts = ("mysql", "mariadb")
+    dialect = Dialect(fraction=6, json=Wire.MYSQL_JSON)
     shares = True
     reads_newest = True
 

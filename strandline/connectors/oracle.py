@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from strandline.cells.types import Dialect
 from strandline.changes.position import Position
 from strandline.changes.version import TimeQuality
 from strandline.connectors import relational_types
@@ -38,6 +39,7 @@ class Oracle(Connector):
 
     names = ("oracle",)
     accepts = ("oracle", "Oracle XStream CDC")
+    dialect = Dialect(fraction=9)
     shifts = True
     shares = True
     reads_last = True

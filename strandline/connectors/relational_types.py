@@ -7,6 +7,7 @@ adaptive.
 from collections.abc import Mapping
 from typing import Any
 
+from strandline.cells.modes import WHOLE
 from strandline.cells.types import FRACTION
 
 _TIME = "io.debezium.time."
@@ -91,7 +92,7 @@ def _number_type(precision: int | None, scale: int | None) -> dict[str, Any]:
         (_INT64_DIGITS, "int64"),
     ):
         if digits <= limit:
-            return {"type": of}
+            return {"type": of, "parameters": {WHOLE: "true"}}
     return _decimal(precision, scale)
 
 

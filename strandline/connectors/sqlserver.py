@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from strandline.cells.types import Dialect
 from strandline.changes.position import Position
 from strandline.changes.version import TimeQuality
 from strandline.connectors import relational_types
@@ -27,6 +28,7 @@ class SQLServer(Connector):
 
     names = ("sqlserver",)
     accepts = ("sqlserver",)
+    dialect = Dialect(fraction=7)
     reads_last = True
     reads_newest = True
     infers_moves = True

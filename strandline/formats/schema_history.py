@@ -243,7 +243,9 @@ def _column_types(
     table: TableChange, connector: Connector, modes: Modes
 ) -> dict[str, ColumnType | None]:
     schemas = ((name, connector.connect_schema(native)) for name, native in table.columns)
-    return {name: None if of is None else defined(of, modes) for name, of in schemas}
+    return {
+        name: None if of is None else defined(of, modes, connector.dialect) for name, of in schemas
+    }
 
 
 def _since(change: SchemaChange, connector: Connector, epoch: Epochs) -> str | None:

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from strandline.cells import values
-from strandline.cells.rendering import plain
 from strandline.changes import scope
 from strandline.changes.change import ENDS, IMAGES, Change, Fence, Op, Quarantined
 from strandline.changes.position import major_of
@@ -355,15 +353,8 @@ def _opening(image: Change, *, first: bool, over: bool) -> Opening:
 def _cells(version: Version, base: Version | None, shape: Shape) -> Iterator[Cell]:
     for name, now in version.row.items():
         was = base.row.get(name) if base is not None else None
-        if base is None or not _same(was, now, document=name in shape.json):
+        if base is None or not shape.same(name, was, now):
             yield Cell(name, was, now)
-
-
-def _same(was: object, now: object, *, document: bool) -> bool:
-    """Not a number equals itself here; documents compare without regard to white space."""
-    if document and isinstance(was, str) and isinstance(now, str):
-        return values.comparable_json(was) == values.comparable_json(now)
-    return plain(was) == plain(now)
 
 
 def _opener(version: Version) -> Coordinates:

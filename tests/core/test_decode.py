@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from events import Stream
+from events import COLUMNS, Stream
 
 from strandline import connectors
 from strandline.changes.change import Control, Quarantined
@@ -58,6 +58,26 @@ def test_an_envelope_with_a_broken_part_is_quarantined_with_its_reason(change, r
 )
 def test_a_value_that_is_no_envelope_is_quarantined_with_its_reason(value, reason):
     assert outcome(value=value).reason == reason
+
+
+def test_images_tell_rows_apart_by_the_value_of_a_document():
+    """The default of a column stands in for what is not in the log, however it is printed."""
+    document = {"type": "string", "name": "io.debezium.data.Json", "field": "doc"}
+
+    def decoded(old, new):
+        stream = Stream(columns=[*COLUMNS[:1], {**document, "default": '{"d": 0, "e": 1}'}])
+        payload = {
+            "op": "u",
+            "before": {"id": 1, "doc": old},
+            "after": {"id": 1, "doc": new},
+            "source": {"connector": "postgresql", "lsn": 1, "ts_us": 1},
+        }
+        return decode(stream.add(b'{"id":1}', stream.value(payload))).change
+
+    change = decoded('{"a": 1, "b": 2}', '{"b":2,"a":1.0}')
+    assert change.before == change.after == change.certain
+    assert change.row == {"id": 1, "doc": '{"b":2,"a":1.0}'}
+    assert decoded('{"e":1,"d":0}', "{}").certain is None
 
 
 def test_a_schema_whose_parts_are_anything_else_describes_nothing():

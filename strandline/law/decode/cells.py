@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from strandline.cells import modes, values
+from strandline.cells import documents, modes, values
 from strandline.cells.inference import json_type
 from strandline.cells.spelling import Number
-from strandline.cells.types import ColumnType
+from strandline.cells.types import ColumnType, Wire
 from strandline.changes.key import canonical
 from strandline.errors import UndecodableError
 
@@ -102,6 +102,14 @@ def is_placeholder(value: Any, unavailable: frozenset[str]) -> bool:
     if isinstance(value, str):
         return value in unavailable
     return isinstance(value, dict | list) and values.compact(value) in unavailable
+
+
+def by_value(cells: Mapping[str, Any], printed: Mapping[str, Wire]) -> Mapping[str, Any]:
+    """The cells with documents that are texts in the one form of their value."""
+    texts = [name for name in printed if isinstance(cells.get(name), str)]
+    if not texts:
+        return cells
+    return {**cells, **{name: documents.comparable(cells[name], printed[name]) for name in texts}}
 
 
 def content(cells: Mapping[str, Any]) -> str:

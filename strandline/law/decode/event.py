@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from strandline.cells.types import ColumnType, from_connect
 from strandline.changes import scope
 from strandline.changes.change import Op, Time
 from strandline.changes.position import Phase, Position
@@ -126,8 +127,11 @@ class Event:
             return row, frozenset()
         return self.connector.unwrap(row, partial=partial)
 
-    def unwrap_schema(self, of: dict[str, Any]) -> dict[str, Any]:
-        return of if self.connector is None else dict(self.connector.unwrap_schema(of))
+    def type_of(self, field: Mapping[str, Any]) -> ColumnType:
+        """The type of a column by the schema of its cell."""
+        if self.connector is None:
+            return from_connect(field)
+        return from_connect(self.connector.unwrap_schema(field), self.connector.dialect)
 
 
 def _kafka_time(record: Record) -> datetime:

@@ -11,7 +11,7 @@ from typing import Any
 
 from strandline import connectors
 from strandline.cells.placeholder import spellings
-from strandline.cells.types import ColumnType, from_connect
+from strandline.cells.types import ANY, ColumnType, Wire
 from strandline.changes import image
 from strandline.changes.change import (
     IMAGES,
@@ -35,7 +35,15 @@ from strandline.errors import UndecodableError
 from strandline.formats import connect, flattened, schema_history
 from strandline.formats.connect import Document
 from strandline.formats.schema_history import Definition, SchemaHistory
-from strandline.law.decode.cells import NO_ROW, content, is_placeholder, key_of, shown_types, typed
+from strandline.law.decode.cells import (
+    NO_ROW,
+    by_value,
+    content,
+    is_placeholder,
+    key_of,
+    shown_types,
+    typed,
+)
 from strandline.law.decode.event import Event
 
 NEW_KEY = "__debezium.newkey"
@@ -198,6 +206,7 @@ class Decoder:
             # A connector that knows of no key sends no delete of the one that the row leaves.
             raise UndecodableError("key_changed", KEY_CHANGED)
         sent, left_out = event.unwrap(after or {}, partial=op is Op.UPDATE)
+        printed = {name: of.wire for name, of in types.items() if of.is_json}
         row = typed(sent, types, left_out, self._unavailable) if op in IMAGES else NO_ROW
         if op in STREAMED and self.rules.never_streamed:
             row = row.without(self.rules.never_streamed)
@@ -206,7 +215,7 @@ class Decoder:
         epoch = self.rules.epoch(record.timestamp)
         moved_to = _other(record, NEW_KEY, key, key_types, event) if op is Op.DELETE else None
         moved_from = _other(record, OLD_KEY, key, key_types, event) if op is Op.CREATE else None
-        compared = self._compared(old, key) if before else None
+        compared = self._compared(old, key, printed) if before else None
         transaction = envelope.get("transaction")
         ordinal = event.ordinal(transaction if isinstance(transaction, dict) else {})
         placed = seq(position.major, record.at, phase=event.phase(op), epoch=epoch)
@@ -222,8 +231,8 @@ class Decoder:
                 op,
                 moved_to,
                 moved_from,
-                content(old),
-                content(after or {}),
+                content(by_value(old, printed)),
+                content(by_value(after or {}, printed)),
             ),
             time=event.time(record),
             row=row.cells if op in IMAGES else None,
@@ -233,8 +242,8 @@ class Decoder:
             moved_from=moved_from,
             tx_id=event.tx_id(transaction),
             before=compared,
-            certain=_certain(compared, document.schema, event),
-            after=self._compared(sent, key) if op in IMAGES else None,
+            certain=_certain(compared, document.schema, event, printed),
+            after=self._compared(sent, key, printed) if op in IMAGES else None,
             scope=event.scope_in(epoch, marked=ROUTED in names(key)),
             emitted=integer(envelope.get("ts_ms")),
             whole=op is Op.READ and event.whole,
@@ -246,17 +255,18 @@ class Decoder:
         )
         return Decoded(change, types, shown, event.connector, document.schema is not None)
 
-    def _compared(self, cells: Mapping[str, Any], key: str) -> Image:
+    def _compared(self, cells: Mapping[str, Any], key: str, printed: Mapping[str, Wire]) -> Image:
         """What tells a row from others under its key: its other cells, as far as they were sent.
 
         Cells that only snapshots read tell nothing: they are not in the images of the stream.
         """
         own = (*names(key), *self.rules.never_streamed)
-        return {
+        held = {
             name: cell
             for name, cell in cells.items()
             if name not in own and not is_placeholder(cell, self._unavailable)
         }
+        return by_value(held, printed)
 
     @property
     def _nameless(self) -> Event:
@@ -273,20 +283,23 @@ class Decoder:
         """Column types: embedded, else the contract's, else those of the schema history."""
         if document.schema is not None:
             return {
-                name: from_connect(event.unwrap_schema(dict(of)))
-                for name, of in connect.row_fields(document.schema).items()
+                name: event.type_of(of) for name, of in connect.row_fields(document.schema).items()
             }
         definitions = self.history.of(record.at.topic, event.scope) if self.history else ()
         at = self._place(record, event) if len(definitions) > 1 else None
-        return self._declared(definitions, at, row or {})
+        return self._declared(definitions, at, row or {}, event.connector)
 
     def _declared(
-        self, definitions: Sequence[Definition], at: str | None, named: Collection[str]
+        self,
+        definitions: Sequence[Definition],
+        at: str | None,
+        named: Collection[str],
+        connector: Connector | None,
     ) -> Mapping[str, ColumnType]:
+        contract = self.rules.contract(ANY if connector is None else connector.dialect)
         if not definitions:
-            return self.rules.contract
-        defined = schema_history.in_force(definitions, at).types(named)
-        return {**defined, **self.rules.contract}
+            return contract
+        return {**schema_history.in_force(definitions, at).types(named), **contract}
 
     def _place(self, record: Record, event: Event) -> str | None:
         """Where in the log the record stands; None where nothing says so."""
@@ -299,7 +312,7 @@ class Decoder:
 
     def _nameless_types(self, topic: str) -> Mapping[str, ColumnType]:
         definitions = self.history.of_tombstones(topic, self.kin.scopes)
-        declared = self._declared(definitions, None, ())
+        declared = self._declared(definitions, None, (), self.connector)
         return {**self.kin.types, **declared} if self.kin.types else declared
 
     # ------------------------------------------------------------------ keys
@@ -339,7 +352,7 @@ class Decoder:
         wrapping, payload = event or self._nameless, document.payload
         if document.schema is not None and isinstance(payload, dict):
             fields = connect.fields(document.schema)
-            types = {n: from_connect(wrapping.unwrap_schema(dict(f))) for n, f in fields.items()}
+            types = {name: wrapping.type_of(of) for name, of in fields.items()}
             payload = {name: payload.get(name) for name in fields}
         if not isinstance(payload, dict) or not payload:
             raise UndecodableError("no_key", "the key holds no columns")
@@ -391,11 +404,17 @@ def _image(document: Document, name: str) -> Mapping[str, Any] | None:
     return {name: cell for name, cell in row.items() if name in described} if described else None
 
 
-def _certain(before: Image | None, schema: Mapping[str, Any] | None, event: Event) -> Image | None:
+def _certain(
+    before: Image | None,
+    schema: Mapping[str, Any] | None,
+    event: Event,
+    printed: Mapping[str, Wire],
+) -> Image | None:
     if before is None or event.full_before:
         return before
     fields = connect.row_fields(schema).items()
-    return image.certain(before, {name: field.get("default") for name, field in fields})
+    defaults = {name: field.get("default") for name, field in fields}
+    return image.certain(before, by_value(defaults, printed))
 
 
 def _other(

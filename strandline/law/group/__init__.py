@@ -65,7 +65,7 @@ class Table:
     def shape(self) -> Shape:
         """What versions are made of, and which columns make them."""
         names = tuple(self.columns)
-        json = frozenset(name for name, of in self.columns.items() if of.is_json)
+        json = {name: of.wire for name, of in self.columns.items() if of.is_json}
         return Shape(names, self.rules.tracked(names), json)
 
 

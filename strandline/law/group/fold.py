@@ -7,17 +7,16 @@ the best time of the opening change, never before anything the key has shown (do
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from strandline.cells import values
+from strandline.cells import documents
+from strandline.cells.types import Wire
 from strandline.changes.change import Change, Fence, Op
 from strandline.changes.position import Position
 from strandline.changes.version import ClosedBy, TimeQuality, Version
 from strandline.law.group.link import Life, Linked
-
-_NAN = object()  # not a number equals itself here
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +30,34 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The business columns in their order; those that make versions; those that hold JSON."""
+    """The business columns in their order; those that make versions; how those print JSON."""
 
     columns: tuple[str, ...]
     tracked: tuple[str, ...]
-    json: frozenset[str] = frozenset()
+    json: Mapping[str, Wire] = field(default_factory=dict)
 
-    def compared(self, image: Image) -> tuple[object, ...]:
-        """What two images are compared by: JSON documents without regard to white space."""
-        return (
-            *(self._comparable(name, image.row[name]) for name in self.tracked),
-            *(name for name in image.unavailable if name in self.tracked),
+    def alike(self, one: Image, other: Image) -> bool:
+        """Whether an image makes no version after another."""
+        return self._missing(one) == self._missing(other) and all(
+            self.same(name, one.row[name], other.row[name]) for name in self.tracked
         )
 
-    def _comparable(self, name: str, value: object) -> object:
-        if name in self.json and isinstance(value, str):
-            return values.comparable_json(value)
-        return _NAN if isinstance(value, float) and math.isnan(value) else value
+    def _missing(self, image: Image) -> list[str]:
+        return [name for name in image.unavailable if name in self.tracked]
+
+    def same(self, name: str, one: object, other: object) -> bool:
+        """Whether two values of a column are one: NaN is itself, documents go by their value."""
+        if one == other:
+            return True
+        wire = self.json.get(name)
+        if wire is not None and isinstance(one, str) and isinstance(other, str):
+            return documents.alike(one, other, wire)
+        return is_nan(one) and is_nan(other)
+
+
+def is_nan(value: object) -> bool:
+    """Whether it is no number, which equals nothing in Python and itself in a history."""
+    return isinstance(value, float) and math.isnan(value)
 
 
 def fold(linked: Linked, shape: Shape, recorded_at: datetime) -> list[Version]:
@@ -81,7 +91,7 @@ def _images(life: Life, shape: Shape, base: Image | None) -> list[Image]:
     standing = base
     for change in life.images:
         standing = _filled(change, shape.columns, standing)
-        if made and shape.compared(made[-1]) == shape.compared(standing):
+        if made and shape.alike(made[-1], standing):
             if len(shape.tracked) < len(shape.columns):
                 made[-1] = replace(made[-1], row=standing.row, unavailable=standing.unavailable)
         else:

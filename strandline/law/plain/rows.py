@@ -4,9 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from strandline.cells import widening
-from strandline.cells.spelling import comparable_json
-from strandline.cells.types import ColumnType, Kind
+from strandline.cells import documents, widening
+from strandline.cells.types import ColumnType, Kind, Wire
 from strandline.changes.position import FIRST_EPOCH
 from strandline.law.decode.typed import UNSENT, Columns, Shape
 from strandline.law.decode.typed.shapes import LISTS
@@ -23,7 +22,8 @@ class Rows(Columns):
 
     `record` are numbers of landed records here. `cells` are what was sent in the order and types of
     the table's columns. `tracked` are the places of the columns that make versions, None where all
-    do; `strange` those of documents and fractions, which may be alike without being equal.
+    do; `strange` those of documents and fractions, which may be alike without being equal, and how
+    they are written.
     `reads_last`: whether a snapshot's read saw all at its position.
     """
 
@@ -32,7 +32,7 @@ class Rows(Columns):
     offset: list[int] = field(default_factory=list)
     cells: list[Cells] = field(default_factory=list)
     tracked: tuple[int, ...] | None = None
-    strange: frozenset[int] = frozenset()
+    strange: Mapping[int, Wire] = field(default_factory=dict)
     reads_last: bool = False
 
     def add(self, read: Columns, landed: Landed, numbers: range) -> range:
@@ -88,9 +88,9 @@ class Rows(Columns):
         names = list(columns)
         whole = len(tracked) == len(names)
         self.tracked = None if whole else tuple(names.index(name) for name in tracked)
-        self.strange = frozenset(
-            n for n, of in enumerate(columns.values()) if of.is_json or of.kind in _FLOATS
-        )
+        self.strange = {
+            n: of.wire for n, of in enumerate(columns.values()) if of.is_json or of.kind in _FLOATS
+        }
         plans = [_plan(shape, columns) for shape in shapes]
         for n in range(len(self.cells), len(self.sent)):
             sent, plan = self.sent[n], plans[self.shape[n]]
@@ -114,7 +114,9 @@ class Rows(Columns):
         if self.tracked is None and not self.strange:
             return False
         for n in range(len(one)) if self.tracked is None else self.tracked:
-            if one[n] != other[n] and not (n in self.strange and _alike(one[n], other[n])):
+            if one[n] != other[n] and not (
+                n in self.strange and _alike(one[n], other[n], self.strange[n])
+            ):
                 return False
         return True
 
@@ -123,12 +125,12 @@ _PLACE = ("topic_id", "partition", "offset")
 _UNKNOWN = {"record": -1, "key": "", "major": "", "own": "", "sent": (), "shape": -1}
 
 
-def _alike(one: object, other: object) -> bool:
-    """Whether unequal cells say the same: not a number, or a document with other white space."""
+def _alike(one: object, other: object, wire: Wire) -> bool:
+    """Whether unequal cells say the same: not a number, or a document that is printed anew."""
     if isinstance(one, float) and isinstance(other, float):
         return math.isnan(one) and math.isnan(other)
     if isinstance(one, str) and isinstance(other, str):
-        return comparable_json(one) == comparable_json(other)
+        return documents.alike(one, other, wire)
     return False
 
 

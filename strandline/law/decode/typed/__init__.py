@@ -33,7 +33,7 @@ class Typed:
         special = rules.key or rules.epochs or rules.flattened or rules.never_streamed
         plain = not (special or decoder.history)
         self._asked, self._accepts = accepts, accepts and plain
-        self._layouts = Layouts(rules.contract)
+        self._layouts = Layouts(rules)
         self._reader = Reader(spellings(rules.placeholder))
         self._wanted: Connector | None = decoder.connector
 

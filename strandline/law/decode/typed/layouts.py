@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from strandline.cells.types import ColumnType, from_connect
+from strandline.changes.rules import TableRules
 from strandline.errors import UndecodableError
 from strandline.formats import connect, flattened
 from strandline.law.decode.typed.cells import (
@@ -134,7 +135,7 @@ def prefix_of(data: bytes) -> bytes:
     return data[:end]
 
 
-def learned(value: bytes, contract: Mapping[str, ColumnType]) -> Layout:
+def learned(value: bytes, rules: TableRules) -> Layout:
     """The layout of a value; `UnclearError` where it is for the general decoder to read."""
     prefix = prefix_of(value)
     document = connect.parse(value, "value")
@@ -147,11 +148,12 @@ def learned(value: bytes, contract: Mapping[str, ColumnType]) -> Layout:
         raise UnclearError
     if flattened.is_flattened(envelope, document.schema):
         raise UnclearError
+    dialect = READERS[str(source["connector"])][0].dialect
     if document.schema is None:
-        types, names = dict(contract), tuple(row)
+        types, names = dict(rules.contract(dialect)), tuple(row)
     else:
         fields = connect.row_fields(document.schema)
-        types = {name: from_connect(dict(of)) for name, of in fields.items()}
+        types = {name: from_connect(of, dialect) for name, of in fields.items()}
         names = tuple(types)
     return _layout(prefix, names, types, document.schema is not None, str(source["connector"]))
 
@@ -210,7 +212,7 @@ def _is_clear(cell: object) -> bool:
 class Layouts:
     """The layouts of a topic, the one that was of use last first."""
 
-    contract: Mapping[str, ColumnType]
+    rules: TableRules
     known: list[Layout] = field(default_factory=list)
     tried: int = 0
 
@@ -231,7 +233,7 @@ class Layouts:
             return None
         self.tried += 1
         try:
-            layout = learned(value, self.contract)
+            layout = learned(value, self.rules)
         except (UnclearError, UndecodableError, ValueError, RecursionError, TypeError):
             return None  # the general decoder says what is wrong with it
         self.known.insert(0, layout)
