@@ -31,7 +31,8 @@ MODES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 NOT_SAID: Modes = MappingProxyType({})
 
-WHOLE = "whole"  # a parameter of our own: of an integer that the mode of decimals is for
+# A parameter of our own: the digits of an integer that the mode of decimals is for.
+WHOLE = "whole"
 _BINARIES = {"base64-url-safe": Wire.BASE64_URL, "hex": Wire.HEX}
 _PACKAGE = "io.debezium.time."
 _CONNECT = "org.apache.kafka.connect.data."
@@ -41,6 +42,7 @@ _COUNTED = {
     f"{_PACKAGE}{unit}{of}": of for unit in ("", "Micro", "Nano") for of in ("Time", "Timestamp")
 }
 _NAMES = {
+    "adaptive_time_microseconds": {"Time": f"{_PACKAGE}MicroTime"},
     "connect": {of: _CONNECT + of for of in ("Date", "Time", "Timestamp")},
     "microseconds": {of: f"{_PACKAGE}Micro{of}" for of in ("Time", "Timestamp")},
     "nanoseconds": {of: f"{_PACKAGE}Nano{of}" for of in ("Time", "Timestamp")},
@@ -49,6 +51,7 @@ _NAMES = {
         of: f"{_PACKAGE}Structured{of}" for of in ("Date", "Time", "Timestamp", "ZonedTimestamp")
     },
 }  # fmt: skip
+_EXACT = 15  # digits, which every double holds
 _TIMES = frozenset({Wire.DAYS, Wire.MILLIS, Wire.MICROS, Wire.NANOS})
 
 
@@ -56,7 +59,7 @@ def defined(schema: Mapping[str, Any], modes: Modes, dialect: Dialect = ANY) -> 
     """The type of a column that DDL defines, from the schema that it has in the default modes."""
     of = written(from_connect(_timed(schema, modes), dialect), modes)
     if WHOLE in schema.get("parameters", {}):
-        return _decimal(of, modes.get(DECIMAL))  # integers as text are integers, too
+        return _whole(of, int(schema["parameters"][WHOLE]), modes.get(DECIMAL))
     return replace(of, assumed=TIME not in modes) if of.wire in _TIMES else of
 
 
@@ -90,6 +93,13 @@ def _decimal(of: ColumnType, mode: str | None) -> ColumnType:
     if mode == "double":  # rounded, so no decimal
         return ColumnType(Kind.DOUBLE)
     return replace(of, wire=Wire.PLAIN if mode == "string" else of.wire, assumed=mode is None)
+
+
+def _whole(of: ColumnType, digits: int, mode: str | None) -> ColumnType:
+    """An integer, as which its text is read, too; a double is one as far as it is exact."""
+    if mode == "double":
+        return replace(of, wire=Wire.WHOLE) if digits <= _EXACT else ColumnType(Kind.DOUBLE)
+    return replace(of, assumed=mode is None)
 
 
 # ---------------------------------------------------------------- what speaks against a mode

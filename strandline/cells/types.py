@@ -34,6 +34,7 @@ class Wire(StrEnum):
     """How JsonConverter writes the value."""
 
     PLAIN = "plain"  # JSON's own form of the kind
+    WHOLE = "whole"  # a whole number, maybe as a fraction: 12.0
     UNSIGNED = "unsigned"  # 64 bits without a sign, printed as if they had one
     UNSIGNED_PRECISE = "unsigned_precise"  # the same as a Decimal
     BASE64 = "base64"  # bytes, and Decimal as big-endian two's complement or as a JSON number

@@ -145,6 +145,13 @@ def _integer(text: str, kind: Kind) -> int:
     return number
 
 
+def _whole(value: Any, of: ColumnType) -> int:
+    number = Decimal(_matched(_NUMBER, spelled(value), "a number"))
+    if number != number.to_integral_value():
+        raise UnfitError("not a whole number")
+    return _integer(str(int(number)), of.kind)
+
+
 def _floating(text: str, kind: Kind) -> float:
     if text in _NOT_FINITE:
         return _NOT_FINITE[text]
@@ -372,6 +379,7 @@ def _json(value: Any, of: ColumnType) -> str:
 
 _DECODERS: dict[Wire, Callable[[Any, ColumnType], object]] = {
     Wire.PLAIN: _plain,
+    Wire.WHOLE: _whole,
     Wire.UNSIGNED: _unsigned,
     Wire.UNSIGNED_PRECISE: _unsigned_precise,
     Wire.BASE64: _base64,

@@ -92,7 +92,7 @@ def _number_type(precision: int | None, scale: int | None) -> dict[str, Any]:
         (_INT64_DIGITS, "int64"),
     ):
         if digits <= limit:
-            return {"type": of, "parameters": {WHOLE: "true"}}
+            return {"type": of, "parameters": {WHOLE: str(digits)}}
     return _decimal(precision, scale)
 
 

@@ -128,6 +128,21 @@ def test_other_rules_make_the_history_anew_and_rewrite_only_what_differs(capture
     assert [at.hour for (at,) in versions(capture, "_recorded_at")] == [2, 1, 2]
 
 
+def test_a_setting_that_is_said_later_has_what_was_quarantined_for_it_read_once_more(capture):
+    s = Stream()
+    for number, photo in enumerate(("00ff", "00ff00ff"), 1):
+        source = {"connector": "postgresql", "lsn": number, "ts_us": 1}
+        row = {"id": number, "photo": photo}
+        said = {"op": "c", "after": row, "source": source}
+        s.add(json.dumps({"id": number}).encode(), json.dumps(said).encode())
+    rules = TableRules(columns=(("id", "int32"), ("photo", "bytes")))
+    capture.rules = lambda _: rules
+    assert run(capture, 1, s.records[:1]).counts.quarantined == 1
+    capture.rules = lambda _: replace(rules, settings=(("binary.handling.mode", "hex"),))
+    assert run(capture, 2, s.records[1:]).counts.history_rows == 2
+    assert versions(capture, "photo") == [(b"\x00\xff",), (b"\x00\xff\x00\xff",)]
+
+
 def test_a_column_whose_name_delta_rs_cannot_write_stops_its_table_and_says_what_to_do(capture):
     s = Stream(columns=[*COLUMNS, {"type": "string", "optional": True, "field": "full name"}])
     s.change("c", 1, 1, more={"full name": "a"})
