@@ -6,7 +6,6 @@ of three things: a value; *unfit*, no value of its type; *unheld*, a value of it
 history column has no room for, such as PostgreSQL's infinity. None is ever altered to fit.
 """
 
-import base64
 import math
 import re
 import struct
@@ -15,7 +14,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from strandline.cells import modes, spelling, structured, wrapping
+from strandline.cells import binary, modes, spelling, structured, wrapping
 from strandline.cells.misfit import UnfitError, UnheldError
 from strandline.cells.spelling import Number, compact, quote, spelled
 from strandline.cells.types import MAX_SCALE, ColumnType, Kind, Wire
@@ -58,8 +57,6 @@ _SHORT, _WIDE = 8, 16
 
 _INTEGER = re.compile(spelling.INTEGER)
 _NUMBER = re.compile(spelling.NUMBER)
-_BASE64 = re.compile(spelling.BASE64)
-_HEX = re.compile("(?:[0-9a-fA-F]{2})*")
 _ISO = {
     Kind.DATE: re.compile(spelling.ISO_DATE),
     Kind.LOCAL: re.compile(spelling.ISO_LOCAL),
@@ -173,57 +170,27 @@ def _unsigned(value: Any, of: ColumnType) -> Decimal:
 
 
 def _unsigned_precise(value: Any, of: ColumnType) -> Decimal:
-    number = _unscaled(_bytes(value), 0) if isinstance(value, str) else _decimal(spelled(value), of)
+    number = (
+        _unscaled(binary.of_base64(value), 0)
+        if isinstance(value, str)
+        else _decimal(spelled(value), of)
+    )
     if not 0 <= number < 1 << 64:
         raise UnfitError(f"out of the range of {of.spark}")
     return number
-
-
-def _base64_url(value: Any, of: ColumnType) -> bytes:
-    del of
-    return _url(value)
-
-
-def _url(value: Any) -> bytes:
-    if not isinstance(value, str) or "+" in value or "/" in value:
-        raise UnfitError("not base64 that is safe in a URL")
-    return _bytes(value.replace("-", "+").replace("_", "/"))
-
-
-def _hex(value: Any, of: ColumnType) -> bytes:
-    del of
-    if not isinstance(value, str) or not _HEX.fullmatch(value):
-        raise UnfitError("not hexadecimal")
-    return bytes.fromhex(value)
 
 
 def _base64(value: Any, of: ColumnType) -> object:
     """Bytes, and Decimals; these also as bare JSON numbers (`decimal.format=NUMERIC`)."""
     text = spelled(value)
     if of.kind is Kind.BINARY:
-        return _bytes_of_any_base64(value) if of.assumed else _bytes(value)
-    if isinstance(value, str) and _is_base64(text):
-        return _from_bytes(_bytes(text), of)
+        return binary.of_any_base64(value) if of.assumed else binary.of_base64(value)
+    if isinstance(value, str) and binary.is_base64(text):
+        return _from_bytes(binary.of_base64(text), of)
     if of.kind is Kind.DECIMAL:
         return _decimal(text, of)
     places = max(of.scale, 0)
     return _digits(_padded(Decimal(_matched(_NUMBER, text, "a number")), places))
-
-
-def _is_base64(text: str) -> bool:
-    return len(text) % 4 == 0 and _BASE64.fullmatch(text) is not None
-
-
-def _bytes(value: Any) -> bytes:
-    if not isinstance(value, str) or not _is_base64(value):
-        raise UnfitError("not base64")
-    return base64.b64decode(value)
-
-
-def _bytes_of_any_base64(value: Any) -> bytes:
-    """What has the letters of one alphabet is of that one."""
-    of_url = isinstance(value, str) and ("-" in value or "_" in value)
-    return _url(value) if of_url else _bytes(value)
 
 
 def _from_bytes(data: bytes, of: ColumnType) -> object:
@@ -276,13 +243,13 @@ def _variable_scale(value: Any, of: ColumnType) -> str:
     scale = _integer(spelled(fields["scale"]), Kind.INT32)
     if abs(scale) > MAX_SCALE:
         raise UnfitError("a scale beyond every database")
-    text = _digits(_unscaled(_bytes(fields["value"]), scale))
+    text = _digits(_unscaled(binary.of_base64(fields["value"]), scale))
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _bits(value: Any, of: ColumnType) -> str:
     """Zeros and ones, the highest first; as many as declared, else as many as there are."""
-    data = _bytes(value)
+    data = binary.of_base64(value)
     width = of.precision or 8 * len(data)
     number = int.from_bytes(data, "little")
     if number >> width:
@@ -383,8 +350,8 @@ _DECODERS: dict[Wire, Callable[[Any, ColumnType], object]] = {
     Wire.UNSIGNED: _unsigned,
     Wire.UNSIGNED_PRECISE: _unsigned_precise,
     Wire.BASE64: _base64,
-    Wire.BASE64_URL: _base64_url,
-    Wire.HEX: _hex,
+    Wire.BASE64_URL: lambda value, _: binary.of_base64_url(value),
+    Wire.HEX: lambda value, _: binary.of_hex(value),
     Wire.VARIABLE_SCALE: _variable_scale,
     Wire.BITS: _bits,
     Wire.DAYS: _days,
