@@ -63,6 +63,7 @@ class TableRules:
     lets each record show whether ExtractNewRecordState made it. `sweep`: whether a completed
     snapshot closes the rows that it did not read. `hold_regress`: whether positions that go back,
     as where a log begins anew, or that do not compare, stop the table until somebody decides.
+    `one_table`: the physical tables in its topic are one on purpose, say shards of it.
     """
 
     key: tuple[str, ...] = ()
@@ -76,6 +77,7 @@ class TableRules:
     hold_regress: bool = False
     placeholder: str = PLACEHOLDER
     epochs: tuple[Epoch, ...] = ()
+    one_table: bool = False
 
     def contract(self, dialect: Dialect = types.ANY) -> Mapping[str, ColumnType]:
         """The column types of the contract, in a database of that dialect."""

@@ -2,24 +2,49 @@
 
 One topic may carry several tables, of several servers too. A truncate has no key, so its scope says
 whose rows it ends. The server is what the connector calls it (`source.name`, its topic prefix). It
-tells tables apart only where keys do, too: a row whose key names its physical table (the router's
-field) has the mark. Else two servers may be one that took another's place, which nobody can know
-unless an epoch says so: see `mixed`.
+tells tables apart only where keys do, too: of a row whose key names its physical table (the
+router's field) the mark is that name. Else two servers may be one that took another's place, which
+nobody can know unless an epoch says so: see `mixed`.
 """
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from urllib.parse import quote
 
 _PARTS = 4
 _SEPARATOR = "/"
-MARK = "+"
+# Of a table's name: dots stand between its parts, and behind an @ is the part of it (a tablet) that
+# a record is of. In the parts themselves these signs have a backslash before them.
+_SIGN = re.compile(r"[\\.@]")
+_PART = re.compile(r"(?:[^\\.@]|\\.)+", re.DOTALL)
+_WHOLE = re.compile(r"(?:[^\\@]|\\.)*", re.DOTALL)
+_SIGNED = re.compile(r"\\(.)", re.DOTALL)
 
 
-def of(epoch: int, server: str | None, table: str, *, marked: bool = False) -> str:
-    """The scope of a record. `marked`: its key names its physical table."""
-    return _SEPARATOR.join((f"{epoch:04x}", server or "", MARK if marked else "", table))
+@lru_cache(maxsize=1024)  # each record has one
+def name(parts: tuple[str, ...], tablet: str | None = None) -> str:
+    """The name of a table, from those of its database, schema and of itself."""
+    whole = ".".join(_SIGN.sub(r"\\\g<0>", part) for part in parts)
+    return whole if tablet is None else f"{whole}@{tablet}"
+
+
+def of(epoch: int, server: str | None, name: str, *, mark: str = "") -> str:
+    """The scope of a record. `mark`: what its key calls its physical table, if it does."""
+    return _SEPARATOR.join((f"{epoch:04x}", server or "", quote(mark, safe=""), name))
 
 
 def table(scope: str) -> str:
     """The table's name, as the source has it."""
-    return _parts(scope)[3]
+    return _SIGNED.sub(r"\1", _parts(scope)[3])
+
+
+def physical(known: str) -> tuple[str, Sequence[str]]:
+    """The mark and the parts of the table's name, from a scope without its epoch."""
+    _, mark, name = known.split(_SEPARATOR, _PARTS - 2)
+    found = _WHOLE.match(name)
+    parts = _PART.findall(found[0] if found else "")
+    return mark, [_SIGNED.sub(r"\1", part) for part in parts]
 
 
 def server(scope: str) -> str | None:
@@ -45,7 +70,7 @@ def known(scope: str) -> str:
 def concerns(fence: str, row: str) -> bool:
     """Whether a fence is of the row's table."""
     of_fence, of_row = _parts(fence), _parts(row)
-    apart = of_row[2] == MARK and _apart(of_fence, of_row)
+    apart = of_row[2] != "" and _apart(of_fence, of_row)
     return of_fence[3] == of_row[3] and not apart
 
 

@@ -141,10 +141,18 @@ class Connector(ABC):
             return text(transaction.get("total_order"))
         return None
 
-    def scope(self, source: Mapping[str, Any]) -> str | None:
-        """The physical table, which a truncate is of: one topic may carry several."""
+    def table(self, source: Mapping[str, Any]) -> tuple[str, ...]:
+        """The parts of the physical table's name, none where nothing names it.
+
+        One topic may carry several tables.
+        """
         parts = [text(source.get(part)) for part in ("db", "schema", "table")]
-        return None if parts[2] is None else ".".join(part for part in parts if part)
+        return tuple(part for part in parts if part) if parts[2] else ()
+
+    def tablet(self, source: Mapping[str, Any]) -> str | None:
+        """The part of the table whose rows a truncate ends; None where it ends those of all."""
+        del source
+        return None
 
     def in_flight(self, source: Mapping[str, Any]) -> bool:
         """True where the position is not that of the commit (docs/facts/questions.md, A10)."""

@@ -82,13 +82,9 @@ class YugabyteDB(Connector):
     def tx_id(self, source: Mapping[str, Any]) -> str | None:
         return text(source.get("txId"))
 
-    def scope(self, source: Mapping[str, Any]) -> str | None:
-        table = super().scope(source)
-        tablet = text(source.get("tablet_id"))
-        if tablet is None or table is None:
-            return table
+    def tablet(self, source: Mapping[str, Any]) -> str | None:
         timed = text(source.get("commit_time")) is not None and not _is_untimed(source)
-        return table if timed else f"{table}@{tablet}"
+        return None if timed else text(source.get("tablet_id"))
 
     def unwrap(
         self, row: Mapping[str, Any], *, partial: bool

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from strandline.cells.types import ColumnType
+from strandline.changes import merged
 from strandline.changes.change import Change, Fence, Quarantined
 from strandline.changes.key import names
 from strandline.changes.lineage import held
@@ -190,7 +191,12 @@ class Table:
         return survey(facts, rows, trusted)
 
     def view(self, facts: Facts) -> group.Table:
-        """What every group has to know, by these facts; `Terminal` where types do not join."""
+        """What every group has to know, by these facts.
+
+        Raises `Terminal` where types do not join, or rows of several tables would be one.
+        """
+        if not self.rules.one_table:
+            merged.check(facts.latest)
         columns = columns_of(facts, self._texts(facts))
         truncates = first_fences(self._placed(facts))
         swept = list(sweep.sweeps(facts.first, self._trusted(facts)))

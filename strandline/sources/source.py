@@ -382,6 +382,7 @@ class _Document:
             flattened=section.take("flattened", bool, rules.flattened),
             sweep=section.take("sweep", bool, rules.sweep),
             hold_regress=section.take("hold_regress", bool, rules.hold_regress),
+            one_table=section.take("one_table", bool, False),
         )
         tolerated = self._tolerance(section, tolerance)
         section.finish()

@@ -1,7 +1,7 @@
 """What a history in a real table does when rules, columns or releases change, and what stops it."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -252,3 +252,45 @@ def test_a_table_whose_rows_are_flattened_hears_of_complete_snapshots(capture):
     kept = tuple((1, record) for record in notices.records)
     control = Control(replace(manifest, tables=(cut,)), kept, len(kept))
     assert len(control.after(1).snapshots) == 1
+
+
+@dataclass
+class Routed(Stream):
+    """A topic into which several tables are routed; `table` is that of the next record."""
+
+    table: str = "item_1"
+
+    def source(self, at, snapshot):
+        return {**super().source(at, snapshot), "schema": "public", "table": self.table}
+
+
+def routed():
+    """A change of one table, and two of another."""
+    s = Routed()
+    s.change("c", 1, 1, name="a")
+    s.table = "item_2"
+    s.change("c", 2, 2, name="b")
+    s.change("u", 1, 3, name="c")
+    return s.records
+
+
+def test_a_second_table_holds_a_topic_s_until_the_source_file_says_that_they_are_one(capture):
+    records = routed()
+    assert run(capture, 1, records[:1]).error is None
+    assert "public.item_1 and public.item_2" in run(capture, 2, records[1:2]).error
+    assert versions(capture, "name") == [("a",)]
+    capture.rules = lambda _: TableRules(one_table=True)
+    capture.land(records[2:])
+    (receipt,) = capture.compact(capture.manifest(3, records[1:])).tables
+    assert receipt.error is None
+    assert versions(capture, "name") == [("a",), ("c",), ("b",)]
+
+
+def test_tables_that_were_folded_into_one_are_held_where_nobody_says_that_they_are(capture):
+    """As is a history in which a release before has folded them without a word."""
+    records = routed()
+    capture.rules = lambda _: TableRules(one_table=True)
+    assert run(capture, 1, records[:2]).error is None
+    capture.rules = lambda _: TableRules()
+    assert "public.item_1 and public.item_2" in run(capture, 2, records[2:]).error
+    assert versions(capture, "name") == [("a",), ("b",)]

@@ -170,6 +170,14 @@ def test_any_other_name_of_a_lake_is_taken_as_it_is(tmp_path, lake):
     assert source(tmp_path, lake=lake).lake == lake
 
 
+def test_only_a_table_says_that_the_tables_of_its_topic_are_one(tmp_path):
+    found = source(tmp_path, GOOD + "one_table = true\n")
+    assert found.rules("shop.public.orders").one_table
+    assert not found.rules("shop.public.items").one_table
+    with pytest.raises(SpecError, match="unknown key 'one_table'"):
+        source(tmp_path, "one_table = true\n" + GOOD)
+
+
 def test_what_is_borne_of_a_table_is_its_own_or_the_sources(tmp_path):
     found = source(tmp_path, 'freshness = "1h"\nquarantine = 5\n' + GOOD + 'freshness = "10m"\n')
     assert found.tolerance("shop.public.orders") == Tolerance(timedelta(minutes=10), 5)

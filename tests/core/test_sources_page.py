@@ -99,7 +99,8 @@ def test_the_page_names_every_field_that_the_connector_reads(name):
         connector.identity(asked)
         connector.ordinal(asked, {"total_order": 1})
         connector.tx_id(asked)
-        connector.scope(asked)
+        connector.table(asked)
+        connector.tablet(asked)
         for snapshot in (True, False):
             connector.time(asked, snapshot=snapshot)
         assert {"lsn", "commit_lsn", "file", "scn", "sequence"} & asked.names

@@ -96,14 +96,16 @@ class Event:
     @property
     def scope(self) -> str | None:
         """The table by the name that the source has for it."""
-        return None if self.connector is None else self.connector.scope(self.source)
+        parts = () if self.connector is None else self.connector.table(self.source)
+        return ".".join(parts) or None
 
-    def scope_in(self, epoch: int, *, marked: bool = False) -> str | None:
+    def scope_in(self, epoch: int, *, mark: str = "") -> str | None:
         """The table of its server, in a lineage of the log; see `strandline.changes.scope`."""
-        table = self.scope
-        if table is None:
+        parts = () if self.connector is None else self.connector.table(self.source)
+        if self.connector is None or not parts:
             return None
-        return scope.of(epoch, self.connector_name, table, marked=marked)
+        name = scope.name(parts, self.connector.tablet(self.source))
+        return scope.of(epoch, self.connector_name, name, mark=mark)
 
     @property
     def connector_name(self) -> str | None:

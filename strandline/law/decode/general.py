@@ -244,7 +244,7 @@ class Decoder:
             before=compared,
             certain=_certain(compared, document.schema, event, printed),
             after=self._compared(sent, key, printed) if op in IMAGES else None,
-            scope=event.scope_in(epoch, marked=ROUTED in names(key)),
+            scope=event.scope_in(epoch, mark=_mark(key)),
             emitted=integer(envelope.get("ts_ms")),
             whole=op is Op.READ and event.whole,
             in_flight=event.in_flight and op is not Op.READ,
@@ -402,6 +402,11 @@ def _image(document: Document, name: str) -> Mapping[str, Any] | None:
         return row
     described = connect.row_fields(document.schema)
     return {name: cell for name, cell in row.items() if name in described} if described else None
+
+
+def _mark(key: str) -> str:
+    """What the key calls the physical table of its row, where the router has added that."""
+    return str(json.loads(key)[ROUTED]) if ROUTED in names(key) else ""
 
 
 def _certain(

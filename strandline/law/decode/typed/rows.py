@@ -77,8 +77,8 @@ class Scopes(dict[tuple[str | None, ...], str | None]):
 
     def __missing__(self, of: tuple[str | None, ...]) -> str | None:
         name, *parts = of
-        table = None if not parts[2] else ".".join(part for part in parts if part)
-        self[of] = found = None if table is None else scope.of(0, name or None, table)
+        table = tuple(part for part in parts if part) if parts[2] else ()
+        self[of] = found = scope.of(0, name, scope.name(table)) if table else None
         return found
 
 

@@ -1,0 +1,51 @@
+"""Several physical tables in one topic, which their keys do not tell apart.
+
+The connector replaces in the names of topics what Kafka does not take, so that tables may share
+one, and routers merge them. A row is known by its key: rows of two tables would be folded into one
+without a word. So the table is held, unless the source file says that they are one table.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+from strandline.changes import scope
+from strandline.changes.rekeyed import Identity
+from strandline.errors import Terminal
+
+_SHOWN = 3
+
+
+def check(identities: Iterable[Identity]) -> None:
+    """Raises `Terminal` where rows of two tables have keys of the same columns.
+
+    Not where each key names the table of its row, and they name others.
+    """
+    tables: dict[tuple[str, tuple[str, ...]], set[tuple[str, ...]]] = defaultdict(set)
+    for known, columns in identities:
+        if known:
+            mark, parts = scope.physical(known)
+            tables[mark, columns].add(tuple(parts))
+    for found in map(sorted, tables.values()):
+        if any(_apart(one, other) for one, other in combinations(found, 2)):
+            raise Terminal(_message([".".join(parts) for parts in found]))
+
+
+def _apart(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether these are two tables. Flattened records may leave out the database or the schema."""
+    short, long = sorted((one, other), key=len)
+    rest = iter(long)
+    return short[-1] != long[-1] or not all(part in rest for part in short)
+
+
+def _message(tables: Sequence[str]) -> str:
+    shown, more = tables[:_SHOWN], len(tables) - _SHOWN
+    *others, last = [*shown, f"{more} more"] if more > 0 else shown
+    return (
+        f"the topic has rows of several tables, {', '.join(others)} and {last}, and their keys do "
+        "not tell them apart. Give each table a topic of its own: by a transformation, or by "
+        "topic.naming.strategy=io.debezium.schema.SchemaUnicodeTopicNamingStrategy where names "
+        "differ only in what topics do not take. If they are one table on purpose (shards, "
+        "partitions, a table that was renamed), write `one_table = true` in the [[table]] section "
+        "of this topic in the source file"
+    )
