@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from strandline.alone.capture import SOURCE, CaptureRuns, connector_of
+from strandline.alone.capture import SOURCE, CaptureRuns
 from strandline.alone.engine import outcome
 from strandline.cells.values import single
 from strandline.changes.record import Record
@@ -46,7 +46,7 @@ def spark(records: Sequence[Record], *, batches: int, source: Source | None) -> 
         settings.put(session, SETTINGS)
         lake = CaptureLake(
             SourceLake(Path(folder).as_posix(), SOURCE),
-            source.connector if source else connector_of(records),
+            source.connector if source else None,
             recorded_at(records),
             rules(source),
             session=session,

@@ -10,14 +10,11 @@ from itertools import groupby
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from strandline import connectors
 from strandline.alone import work
 from strandline.alone.stores.landing import LANDING, cells
 from strandline.alone.stores.tables import opened
 from strandline.changes.change import Control
 from strandline.changes.record import Record
-from strandline.errors import UndecodableError
-from strandline.formats import connect
 from strandline.law import Rules, no_rules
 from strandline.law.decode.general import Decoder
 from strandline.runs.lake import SourceLake
@@ -27,18 +24,18 @@ from strandline.runs.way import Way
 
 SOURCE = "capture"
 _UNKNOWN = {"timestamp_type": 0, "leader_epoch": 0}  # of which a capture tells nothing
-_ANY = "postgresql"  # of records that name no connector only the offset counts
 
 
 @dataclass(slots=True)
 class CaptureRuns(ABC):
     """The runs of captures in a lake, whichever engine works them off.
 
-    All of them record the same `moment`. `known` are the tables that there have been.
+    All of them record the same `moment`. `connector` is that of the manifests, `known` are the
+    tables that there have been.
     """
 
     lake: SourceLake
-    connector: str
+    connector: str | None
     moment: datetime
     rules: Rules = no_rules
     known: set[str] = field(default_factory=set)
@@ -130,18 +127,3 @@ def _ranges(records: Iterable[Record]) -> Iterator[OffsetRange]:
     for (topic, partition, _), piece in pieces:
         offsets = [place[2] for _, place in piece]
         yield OffsetRange(topic, topic, partition, offsets[0], offsets[-1] + 1)
-
-
-def connector_of(records: Iterable[Record]) -> str:
-    """The connector that the first readable envelope names, or gives away by its fields."""
-    for record in records:
-        try:
-            payload = connect.parse(record.value or b"null", "value").payload
-        except UndecodableError:
-            continue
-        source = payload.get("source") if isinstance(payload, dict) else None
-        if isinstance(source, dict) and "op" in payload:
-            found = connectors.of(source)
-            if found is not None:
-                return found.names[0]
-    return _ANY

@@ -8,9 +8,13 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from strandline.alone.capture import SOURCE, CaptureLake, connector_of
-from strandline.alone.stores.tables import opened, rows
+import pyarrow as pa
+
+from strandline.alone.capture import SOURCE, CaptureLake
+from strandline.alone.stores.tables import opened, rows, selected
+from strandline.cells.values import single
 from strandline.changes.change import Quarantined
 from strandline.changes.record import Coordinates, Record
 from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS
@@ -32,7 +36,7 @@ def alone(records: Sequence[Record], *, batches: int, source: Source | None) -> 
     with tempfile.TemporaryDirectory(prefix="strandline-") as folder:
         capture = CaptureLake(
             SourceLake(Path(folder).as_posix(), SOURCE),
-            source.connector if source else connector_of(records),
+            source.connector if source else None,
             recorded_at(records),
             rules(source),
         )
@@ -54,12 +58,21 @@ def histories(
     topics = {table.topic for receipt in receipts for table in receipt.tables if table.changed}
     for topic in sorted(topics):
         table = opened(lake.history(topic))
-        found = (
-            [] if table is None else rows(table, "SELECT * FROM stored ORDER BY _key, _seq_from")
-        )
-        for row in found:
+        if table is None:
+            continue
+        found = selected(table, "SELECT * FROM stored ORDER BY _key, _seq_from")
+        narrow = {field.name for field in found.schema if pa.types.is_float32(field.type)}
+        for row in found.to_pylist():
             business = [name for name in row if name not in {*_META, *_INTERNAL}]
-            yield topic, {name: row[name] for name in (*business, *_META)}
+            yield (
+                topic,
+                {name: _cell(row[name], narrow=name in narrow) for name in (*business, *_META)},
+            )
+
+
+def _cell(value: Any, *, narrow: bool) -> object:
+    """A float of 32 bits is handed over as one of 64, with digits that nobody sent."""
+    return single(value) if narrow and value is not None else value
 
 
 def _doubtful(receipts: Iterable[Receipt]) -> list[tuple[str, str]]:

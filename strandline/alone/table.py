@@ -7,6 +7,7 @@ from datetime import datetime
 
 from deltalake import DeltaTable
 
+from strandline import connectors
 from strandline.alone import difference
 from strandline.alone.stores import fencing, history, noted, quarantine, records
 from strandline.alone.stores.control import Control
@@ -17,7 +18,6 @@ from strandline.alone.stores.tables import opened
 from strandline.alone.takeover import once_landed
 from strandline.changes.change import Quarantined
 from strandline.changes.record import Coordinates, Record
-from strandline.connectors import CONNECTORS
 from strandline.formats.schema_history import SchemaHistory
 from strandline.law import audit, continuation, forgetting
 from strandline.law.continuation import NotEntered, Run, Shown
@@ -125,7 +125,7 @@ class TableRun:
         )
 
     def _table(self, schemas: SchemaHistory) -> Table:
-        decoder = Decoder(CONNECTORS[self.manifest.connector], self.cut.rules, schemas)
+        decoder = Decoder(connectors.named(self.manifest.connector), self.cut.rules, schemas)
         return Table.of(self.cut.topic, decoder, datetime.fromisoformat(self.manifest.planned_at))
 
     def _put_aside(self, found: Run, arrived: Sequence[Record]) -> None:

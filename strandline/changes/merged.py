@@ -1,19 +1,31 @@
-"""Several physical tables in one topic, which their keys do not tell apart.
+"""Several physical tables in one topic, which their keys do not tell apart, or several connectors.
 
 The connector replaces in the names of topics what Kafka does not take, so that tables may share
 one, and routers merge them. A row is known by its key: rows of two tables would be folded into one
-without a word. So the table is held, unless the source file says that they are one table.
+without a word. So the table is held, unless the source file says that they are one table. It is
+also held where two connectors have sent its records, which a source file alone would refuse.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 
 from strandline.changes import scope
 from strandline.changes.rekeyed import Identity
+from strandline.connectors import Connector
 from strandline.errors import Terminal
 
 _SHOWN = 3
+
+
+def check_connectors(connectors: Collection[Connector]) -> None:
+    """Raises `Terminal` where there are several, whose positions do not compare."""
+    if len(connectors) > 1:
+        names = sorted(connector.names[0] for connector in connectors)
+        raise Terminal(
+            f"the topic has records of several connectors, {' and '.join(names)}, whose positions "
+            "do not compare: give each of them topics of its own"
+        )
 
 
 def check(identities: Iterable[Identity]) -> None:

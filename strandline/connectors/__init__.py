@@ -18,6 +18,11 @@ CONNECTORS: dict[str, Connector] = {
 }
 
 
+def named(name: str | None) -> Connector | None:
+    """The connector of that name; None where each record has to say which one has sent it."""
+    return None if name is None else CONNECTORS[name]
+
+
 def of(source: Mapping[str, Any]) -> Connector | None:
     """The connector that a `source` names, or that its fields give away where it names none."""
     name = source.get("connector")
@@ -31,4 +36,4 @@ def of_tombstone() -> Connector:
     return CONNECTORS["yugabytedb"]
 
 
-__all__ = ["CONNECTORS", "Connector", "of", "of_tombstone"]
+__all__ = ["CONNECTORS", "Connector", "named", "of", "of_tombstone"]

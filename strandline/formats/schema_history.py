@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from strandline import connectors
 from strandline.cells.modes import NOT_SAID, Modes, defined
 from strandline.cells.types import ColumnType
 from strandline.changes.record import Coordinates
@@ -42,7 +43,7 @@ class SchemaChange:
     """One DDL event. `position` is what it says of its place in the log, as text, `place` whole.
 
     `stored` is Kafka's time of it, in milliseconds; `source` is what the source calls itself, which
-    topics begin with.
+    topics begin with, `connector` who says it, where that is known.
     """
 
     at: Coordinates
@@ -54,6 +55,7 @@ class SchemaChange:
     position: str
     snapshot: bool
     changes: tuple[TableChange, ...]
+    connector: Connector | None = None
 
 
 def schema_change(
@@ -76,7 +78,15 @@ def schema_change(
         position=":".join(str(place[name]) for name in _PLACES if place.get(name) is not None),
         snapshot=place.get("snapshot") not in (None, False, "false"),  # may be anything
         changes=tuple(_table_change(each) for each in _list(changes) if isinstance(each, dict)),
+        connector=_connector(payload),
     )
+
+
+def _connector(payload: Mapping[str, Any]) -> Connector | None:
+    """Who sent a DDL event; position style names it in `position`."""
+    places = (payload.get(name) for name in ("position", "source"))
+    found = (connectors.of(place) for place in places if isinstance(place, dict))
+    return next((each for each in found if each is not None), None)
 
 
 def _name(source: object) -> str:
@@ -205,24 +215,28 @@ def _without_database(name: str, scope: str) -> bool:
 
 def history(
     changes: Iterable[SchemaChange],
-    connector: Connector,
+    connector: Connector | None,
     epoch: Epochs,
     modes: Modes = NOT_SAID,
 ) -> SchemaHistory:
-    """What the events say of each table.
+    """What the events say of each table. `connector` None: each says who sent it.
 
     A column whose native type the connector does not know is left out: its records then keep
-    JSON's own type. `epoch` is the lineage of the log that Kafka's time of an event belongs to,
-    `modes` is how the connector was set to write values.
+    JSON's own type. An event of which nobody knows who sent it says nothing. `epoch` is the lineage
+    of the log that Kafka's time of an event belongs to, `modes` is how the connector was set to
+    write values.
     """
     found: dict[str, list[_Stated]] = {}
     prefixes: set[str] = set()
     for change in sorted(changes, key=lambda c: (c.at.topic, c.at.partition, c.at.offset)):
         prefixes |= {change.at.topic, change.source}
-        since = _since(change, connector, epoch)
+        sender = connector or change.connector
+        if sender is None:
+            continue
+        since = _since(change, sender, epoch)
         for table in change.changes:
             if table.columns:
-                stated = _Stated(since, _column_types(table, connector, modes))
+                stated = _Stated(since, _column_types(table, sender, modes))
                 found.setdefault(table.table, []).append(stated)
     tables = {name: _definitions(stated) for name, stated in found.items()}
     return SchemaHistory(tables, frozenset(prefixes - {""}))

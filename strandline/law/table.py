@@ -195,6 +195,7 @@ class Table:
 
         Raises `Terminal` where types do not join, or rows of several tables would be one.
         """
+        merged.check_connectors(facts.connectors)
         if not self.rules.one_table:
             merged.check(facts.latest)
         columns = columns_of(facts, self._texts(facts))

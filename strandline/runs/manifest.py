@@ -69,11 +69,12 @@ class Manifest:
     that the run makes. `landing_version` pins the landing table. `control` holds the ranges of
     topics without rows. `planned_at` is the plan's time in ISO-8601 UTC: what the run records as
     `_recorded_at`, so a repetition records the same. `order` is the work's own dataclass as fields.
-    `way` is that of its tables, unless the environment names another one.
+    `way` is that of its tables, unless the environment names another one. `connector` None: each
+    record says which one has sent it, as those of a capture without a source file do.
     """
 
     source: str
-    connector: str
+    connector: str | None
     lake: str
     number: int
     planned_at: str

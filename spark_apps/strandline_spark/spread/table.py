@@ -7,13 +7,13 @@ from datetime import datetime
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from strandline import connectors
 from strandline.alone import takeover
 from strandline.alone.stores import landing, quarantine
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.noted import Noted
 from strandline.changes.columns import IS_CURRENT
 from strandline.changes.record import Coordinates
-from strandline.connectors import CONNECTORS
 from strandline.law import rounds
 from strandline.law.continuation import carried
 from strandline.law.facts import Facts
@@ -121,7 +121,7 @@ class TableRun:
         """How the table is made, wherever it is needed."""
         return Making(
             self.cut.topic,
-            CONNECTORS[self.manifest.connector],
+            connectors.named(self.manifest.connector),
             self.cut.rules,
             datetime.fromisoformat(self.manifest.planned_at),
         )

@@ -4,13 +4,13 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from strandline import connectors
 from strandline.alone.stores import fencing
 from strandline.alone.stores.fencing import Kept
 from strandline.alone.stores.landing import RECORD, cells, landed, record
 from strandline.alone.stores.tables import rows
 from strandline.changes.record import Record
 from strandline.changes.rules import TableRules
-from strandline.connectors import CONNECTORS
 from strandline.formats import notification
 from strandline.law.continuation import Announced
 from strandline.law.facts.announcements import Announcements
@@ -41,7 +41,7 @@ class Control:
     def _announced(self, run: int) -> Announced:
         rules = next((cut.rules for cut in self.manifest.tables), TableRules())
         rules = replace(rules, flattened=False)  # nobody flattens what is no row
-        known = Announcements(CONNECTORS[self.manifest.connector], lambda _: rules)
+        known = Announcements(connectors.named(self.manifest.connector), lambda _: rules)
         known.add(record for number, record in self.kept if number <= run)
         return Announced(known.history, tuple(known.snapshots))
 

@@ -4,10 +4,9 @@ Schema changes say how records without a schema are to be read, notices which sn
 complete. Both come in topics of their own, or between the rows.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from strandline import connectors
 from strandline.changes.change import Control
 from strandline.changes.record import Coordinates, Record
 from strandline.changes.rules import TableRules
@@ -47,7 +46,6 @@ class Announcements:
         change = schema_history.schema_change(record.at, outcome.payload, record.timestamp)
         if change is not None:
             self.changes[record.at] = change
-            self.connector = self.connector or connectors.of(_source(outcome.payload))
 
     @property
     def snapshots(self) -> list[Snapshot]:
@@ -57,7 +55,7 @@ class Announcements:
     @property
     def history(self) -> SchemaHistory:
         """The definitions of the source's tables."""
-        if not self.changes or self.connector is None:
+        if not self.changes:
             return SchemaHistory()
         # The lineages of the log and the connector's settings are the source's: each topic knows.
         first = min(self.changes, key=lambda at: (at.topic, at.log, at.offset))
@@ -71,12 +69,3 @@ def _may_announce(record: Record) -> bool:
     """A cheap look before the record is parsed twice."""
     value = record.value or b""
     return b'"aggregate_type"' in value or b'"tableChanges"' in value
-
-
-def _source(payload: Mapping[str, object]) -> Mapping[str, object]:
-    """Where a DDL event says it comes from; position style names it in `position`."""
-    for name in ("position", "source"):
-        place = payload.get(name)
-        if isinstance(place, dict) and connectors.of(place) is not None:
-            return place
-    return {}
