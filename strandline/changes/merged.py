@@ -8,7 +8,6 @@ also held where two connectors have sent its records, which a source file alone 
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from itertools import combinations
 
 from strandline.changes import scope
 from strandline.changes.rekeyed import Identity
@@ -16,6 +15,7 @@ from strandline.connectors import Connector
 from strandline.errors import Terminal
 
 _SHOWN = 3
+_OF_RELEASE_BEFORE = "+"  # it did not keep what keys call their tables
 
 
 def check_connectors(connectors: Collection[Connector]) -> None:
@@ -33,21 +33,29 @@ def check(identities: Iterable[Identity]) -> None:
 
     Not where each key names the table of its row, and they name others.
     """
-    tables: dict[tuple[str, tuple[str, ...]], set[tuple[str, ...]]] = defaultdict(set)
+    tables: dict[tuple[str, tuple[str, ...]], set[str]] = defaultdict(set)
     for known, columns in identities:
         if known:
-            mark, parts = scope.physical(known)
-            tables[mark, columns].add(tuple(parts))
-    for found in map(sorted, tables.values()):
-        if any(_apart(one, other) for one, other in combinations(found, 2)):
-            raise Terminal(_message([".".join(parts) for parts in found]))
+            mark, name = scope.physical(known)
+            if mark != _OF_RELEASE_BEFORE:
+                tables[mark, columns].add(name)
+    for names in tables.values():
+        whole = max(names, key=lambda name: (len(scope.parts(name)), name))
+        if any(_are_apart(whole, name) for name in names):
+            raise Terminal(_message(sorted(set(map(_shown, names)))))
 
 
-def _apart(one: Sequence[str], other: Sequence[str]) -> bool:
+def _are_apart(whole: str, name: str) -> bool:
     """Whether these are two tables. Flattened records may leave out the database or the schema."""
-    short, long = sorted((one, other), key=len)
-    rest = iter(long)
-    return short[-1] != long[-1] or not all(part in rest for part in short)
+    if scope.is_same(whole, name):
+        return False
+    known, rest = scope.parts(name), iter(scope.parts(whole))
+    return known[-1] != scope.parts(whole)[-1] or not all(part in rest for part in known)
+
+
+def _shown(name: str) -> str:
+    """A table's name for people, in which a part with dots has quotes."""
+    return ".".join(f'"{part}"' if "." in part else part for part in scope.parts(name))
 
 
 def _message(tables: Sequence[str]) -> str:

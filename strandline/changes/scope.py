@@ -15,7 +15,8 @@ from urllib.parse import quote
 _PARTS = 4
 _SEPARATOR = "/"
 # Of a table's name: dots stand between its parts, and behind an @ is the part of it (a tablet) that
-# a record is of. In the parts themselves these signs have a backslash before them.
+# a record is of. In the parts themselves these signs have a backslash before them; what a release
+# before has written of a table lacks it, and its mark is a plus.
 _SIGN = re.compile(r"[\\.@]")
 _PART = re.compile(r"(?:[^\\.@]|\\.)+", re.DOTALL)
 _WHOLE = re.compile(r"(?:[^\\@]|\\.)*", re.DOTALL)
@@ -36,15 +37,26 @@ def of(epoch: int, server: str | None, name: str, *, mark: str = "") -> str:
 
 def table(scope: str) -> str:
     """The table's name, as the source has it."""
-    return _SIGNED.sub(r"\1", _parts(scope)[3])
+    return _shown(_parts(scope)[3])
 
 
-def physical(known: str) -> tuple[str, Sequence[str]]:
-    """The mark and the parts of the table's name, from a scope without its epoch."""
+def physical(known: str) -> tuple[str, str]:
+    """The mark and the table's name, from a scope without its epoch."""
     _, mark, name = known.split(_SEPARATOR, _PARTS - 2)
+    return mark, name
+
+
+def parts(name: str) -> Sequence[str]:
+    """The names that a table's name is made of, without the part of it that a record is of."""
     found = _WHOLE.match(name)
-    parts = _PART.findall(found[0] if found else "")
-    return mark, [_SIGNED.sub(r"\1", part) for part in parts]
+    return [_shown(part) for part in _PART.findall(found[0] if found else "")] or [_shown(name)]
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two names are one, also where a release before has written one of them."""
+    if one == other:
+        return True
+    return not ("\\" in one and "\\" in other) and _shown(one) == _shown(other)
 
 
 def server(scope: str) -> str | None:
@@ -71,7 +83,7 @@ def concerns(fence: str, row: str) -> bool:
     """Whether a fence is of the row's table."""
     of_fence, of_row = _parts(fence), _parts(row)
     apart = of_row[2] != "" and _apart(of_fence, of_row)
-    return of_fence[3] == of_row[3] and not apart
+    return is_same(of_fence[3], of_row[3]) and not apart
 
 
 def strangers(one: str | None, other: str | None) -> bool:
@@ -95,6 +107,10 @@ def mixed(partition: int, offset: int, own: str, before: str) -> str:
         "declare an epoch since that record's time in Kafka, with the DAG epoch__SOURCE or an "
         "[[epoch]] in the source file"
     )
+
+
+def _shown(name: str) -> str:
+    return _SIGNED.sub(r"\1", name) if "\\" in name else name
 
 
 def _apart(one: list[str], other: list[str]) -> bool:
