@@ -61,6 +61,12 @@ def type_of(name):
     return Example("transforms.x.type", name, smt(name), smt("com.example.Unknown"))
 
 
+def routed(replacement):
+    return smt("RegexRouter", regex="[^.]*[.]([^.]+)[.]([^.]+)", replacement=replacement)
+
+
+NAMING = "topic.naming.strategy"
+STRATEGIES = "io.debezium.schema."
 BASED = "snapshot.mode.configuration.based"
 BY_CONFIGURATION = {"snapshot.mode": "configuration_based"}
 IDENTITIES = "replica.identity.autoset.values"
@@ -91,6 +97,9 @@ EXAMPLES = {
         IDENTITIES, "public.a:FULL,public.b:NOTHING", "public.a:FULL"
     ),
     "replica-identity-index": plain(IDENTITIES, "public.a:INDEX a_key", "public.index_a:DEFAULT"),
+    "replica-identity-index-as-key": plain(
+        IDENTITIES, "public.a:INDEX a_key", "public.a:FULL", message_key_columns="public.a:code"
+    ),
     "replica-identity-of-tables": default(IDENTITIES, None, "public.*:FULL"),
     "truncates-of-partitions": plain("publish.via.partition.root", "true", "false"),
     "publication-by-hand": plain("publication.autocreate.mode", "disabled", "filtered"),
@@ -105,6 +114,10 @@ EXAMPLES = {
         {"gtid.source.excludes": "36f1"},
         {"gtid.source.excludes": "36f1", "gtid.source.filter.dml.events": "false"},
     ),
+    "gtid-channel-from-its-end": plain("gtid.new.channel.position", "latest", "earliest"),
+    "offset-moved-to-slot": plain("offset.mismatch.strategy", "trust_slot", "trust_offset"),
+    "slot-confirmed-by-driver": plain("lsn.flush.mode", "connector_and_driver", "connector"),
+    "new-tables-left-out": plain("auto.add.new.tables", "false", "true"),
     "lobs": default("lob.enabled", "false", "true"),
     "long-transactions": plain("log.mining.transaction.retention.ms", "3600000", "0"),
     "large-transactions": plain("log.mining.buffer.transaction.events.threshold", "5000", "0"),
@@ -114,6 +127,7 @@ EXAMPLES = {
     ),
     "archive-logs-limited": plain("log.mining.archive.log.hours", "24", "0"),
     "mining-without-ddl": default("log.mining.strategy", "online_catalog", "hybrid"),
+    "ddl-of-users-left-out": plain("log.mining.schema_changes.username.exclude.list", "APP"),
     "ddl-skipped": plain("schema.history.internal.skip.unparseable.ddl", "true", "false"),
     "updates-without-change": plain("skip.messages.without.change", "true", "false"),
     "tables-chosen": plain("table.include.list", "public.a"),
@@ -134,6 +148,20 @@ EXAMPLES = {
         {f"{BASED}.snapshot.data": "false", **BY_CONFIGURATION},
         {f"{BASED}.snapshot.data": "false"},
     ),
+    "gap-bridged-configured": Example(
+        f"{BASED}.snapshot.on.data.error",
+        "true",
+        {f"{BASED}.snapshot.on.data.error": "true", **BY_CONFIGURATION},
+        {f"{BASED}.snapshot.on.data.error": "true"},
+    ),
+    "recovery-configured": Example(
+        f"{BASED}.snapshot.on.schema.error",
+        "true",
+        {f"{BASED}.snapshot.on.schema.error": "true", **BY_CONFIGURATION},
+        {f"{BASED}.snapshot.on.schema.error": "true"},
+    ),
+    "custom-snapshot-query": plain("snapshot.query.mode", "custom", "select_all"),
+    "custom-snapshot-locks": plain("snapshot.locking.mode", "custom", "none"),
     "recovery": plain("snapshot.mode", "recovery", "initial"),
     "gap-bridged": plain("snapshot.mode", "when_needed", "initial"),
     "snapshot-at-every-start": plain("snapshot.mode", "always", "initial"),
@@ -185,6 +213,23 @@ EXAMPLES = {
         },
         {"post.processors": "other", "other.type": "com.example.PostProcessor"},
     ),
+    "money-rounded": plain("money.fraction.digits", "0", "2"),
+    "columns-renamed": plain("field.name.adjustment.mode", "avro", "none"),
+    "toast-of-dropped-columns": plain(
+        "schema.refresh.mode", "columns_diff_exclude_unchanged_toast", "columns_diff"
+    ),
+    "source-of-your-own": plain(
+        "sourceinfo.struct.maker",
+        "com.example.Maker",
+        "io.debezium.connector.postgresql.PostgresSourceInfoStructMaker",
+    ),
+    "transactions-of-your-own": plain(
+        "transaction.metadata.factory",
+        "com.example.Factory",
+        "io.debezium.pipeline.txmetadata.DefaultTransactionMetadataFactory",
+    ),
+    "old-source": plain("source.struct.version", "v1", "v2"),
+    "processing-as-time": plain("source.timestamp.mode", "processing", "commit"),
     "placeholder": plain("unavailable.value.placeholder", "hex:00", "__debezium_unavailable_value"),
     "transaction-begin-as-time": default("data.query.mode", "direct", "function"),
     "flattened-truncates": type_of(f"{SMT}ExtractNewRecordState"),
@@ -227,6 +272,15 @@ EXAMPLES = {
         )
         for family, fields in POSITIONS.items()
     },
+    "flattened-fields-dropped": Example(
+        "transforms.x.drop.fields.from.key",
+        "true",
+        flat(drop_fields_from_key="true"),
+        flat(drop_fields_from_key="false"),
+    ),
+    "flattened-topics-by-content": Example(
+        "transforms.x.route.by.field", "kind", flat(route_by_field="kind"), flat()
+    ),
     "flattened-prefix": Example(
         "transforms.x.add.fields.prefix",
         "cdc_",
@@ -300,6 +354,48 @@ EXAMPLES = {
         "a,__debezium.newkey",
         smt(f"{KAFKA}DropHeaders", headers="a,__debezium.newkey"),
         smt(f"{KAFKA}DropHeaders", headers="a"),
+    ),
+    "tables-named-alike": Example(
+        "table.include.list",
+        "shop.订单, shop.客户 (topic srv.shop.__)",
+        {"topic.prefix": "srv", "table.include.list": "shop.订单,shop.客户"},
+        {"topic.prefix": "srv", "table.include.list": "shop.订单,shop.客户们"},
+    ),
+    "tables-routed-together": Example(
+        "table.include.list",
+        "shop.a, store.a (topic a)",
+        {"table.include.list": "shop.a,shop.b,store.a", **routed("$2")},
+        {"table.include.list": "shop.a,shop.b,store.b", **routed("$1.$2")},
+    ),
+    "schemas-merged": plain(
+        NAMING,
+        f"{STRATEGIES}DefaultTopicNamingStrategy",
+        f"{STRATEGIES}SchemaTopicNamingStrategy",
+    ),
+    "databases-merged": plain(
+        NAMING,
+        f"{STRATEGIES}SchemaTopicNamingStrategy",
+        f"{STRATEGIES}DefaultTopicNamingStrategy",
+    ),
+    "topics-of-your-own": plain(
+        NAMING, "com.example.Naming", f"{STRATEGIES}SchemaTopicNamingStrategy"
+    ),
+    "tables-merged-by-naming": plain(
+        NAMING,
+        f"{STRATEGIES}DefaultRegexTopicNamingStrategy",
+        f"{STRATEGIES}DefaultTopicNamingStrategy",
+    ),
+    "tables-merged-by-naming-and-key": Example(
+        "topic.key.enforce.uniqueness",
+        "false",
+        {NAMING: "SchemaRegexTopicNamingStrategy", "topic.key.enforce.uniqueness": "false"},
+        {"topic.key.enforce.uniqueness": "false"},
+    ),
+    "tables-merged-by-naming-and-another-field": Example(
+        "topic.key.field.name",
+        "shard",
+        {NAMING: "SchemaRegexTopicNamingStrategy", "topic.key.field.name": "shard"},
+        {NAMING: "SchemaRegexTopicNamingStrategy"},
     ),
     "tables-merged": type_of(f"{SMT}ByLogicalTableRouter"),
     "tables-merged-by-key": Example(

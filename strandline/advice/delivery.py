@@ -4,7 +4,7 @@ Sources: docs/facts/envelopes.md; docs/facts/kafka.md; docs/facts/snapshots.md, 
 snapshot"; Kafka Connect's documentation of JsonConverter, topic creation and client overrides.
 """
 
-from strandline.advice.condition import (
+from strandline.advice.conditions import (
     Above,
     Given,
     Is,

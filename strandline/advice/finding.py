@@ -11,6 +11,8 @@ class Severity(StrEnum):
     """Changes, ends of rows or NULLs never reach the topic, or cannot be told from others there."""
     BLURS = "blurs"
     """Every change arrives, but a value, a time, the order or the beginning is less exact."""
+    UNJUDGED = "not judged"
+    """Nobody has looked at what it does to history: nothing good or bad is said of it."""
     NOTE = "note"
     """Nothing wrong in what arrives; the source file or a person has to know it."""
 

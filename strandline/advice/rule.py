@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from strandline.advice.condition import Condition
+from strandline.advice.conditions import Condition
 from strandline.advice.configuration import Configuration, Family
 from strandline.advice.finding import Finding, Severity
 

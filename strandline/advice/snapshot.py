@@ -3,7 +3,7 @@
 Sources: docs/facts/snapshots.md; Debezium's documentation of `snapshot.mode`.
 """
 
-from strandline.advice.condition import Above, Given, Is, Where
+from strandline.advice.conditions import Above, Given, Is, Where
 from strandline.advice.configuration import Family
 from strandline.advice.finding import Severity
 from strandline.advice.rule import DEBEZIUM_2, Rule
@@ -40,6 +40,41 @@ SNAPSHOT: tuple[Rule, ...] = (
         Where(Is(f"{_BASED}.snapshot.data", ("false",), default="false"), _BY_CONFIGURATION),
         "a row that existed before begins with its first change, and unchanged rows are missing",
         f"set {_BASED}.snapshot.data=true",
+        DEBEZIUM_2,
+    ),
+    Rule(
+        "gap-bridged-configured",
+        Severity.BLURS,
+        Where(Is(f"{_BASED}.snapshot.on.data.error", ("true",)), _BY_CONFIGURATION),
+        "where the log no longer reaches back, a new snapshot hides the gap: what happened in it "
+        "shows as one correction",
+        f"set {_BASED}.snapshot.on.data.error=false, so that the connector stops and a person "
+        "decides",
+        DEBEZIUM_2,
+    ),
+    Rule(
+        "recovery-configured",
+        Severity.BLURS,
+        Where(Is(f"{_BASED}.snapshot.on.schema.error", ("true",)), _BY_CONFIGURATION),
+        "where the schema history is lost it is made anew: rows from before a DDL since the last "
+        "stop are read with the columns after it",
+        f"set {_BASED}.snapshot.on.schema.error=false",
+        DEBEZIUM_2,
+    ),
+    Rule(
+        "custom-snapshot-query",
+        Severity.UNJUDGED,
+        Is("snapshot.query.mode", ("custom",)),
+        "code that is not Debezium's says which rows and columns a snapshot reads",
+        "set snapshot.query.mode=select_all",
+        DEBEZIUM_2,
+    ),
+    Rule(
+        "custom-snapshot-locks",
+        Severity.UNJUDGED,
+        Is("snapshot.locking.mode", ("custom",)),
+        "code that is not Debezium's says whether a table may be altered while a snapshot reads it",
+        "remove it",
         DEBEZIUM_2,
     ),
     Rule(

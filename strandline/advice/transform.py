@@ -5,7 +5,7 @@ drop records silently"; Debezium's and Kafka Connect's documentation of the tran
 Strandline reads Debezium's envelope as it is: most remedies are to do without.
 """
 
-from strandline.advice.condition import (
+from strandline.advice.conditions import (
     TRANSFORMS,
     Condition,
     Contains,
@@ -43,7 +43,7 @@ _ENVELOPE = "remove the transformation: Strandline reads the envelope"
 
 
 def _flatten(option: Condition) -> Part:
-    return Part(TRANSFORMS, _FLATTEN, option, "the flattening transformation")
+    return Part(TRANSFORMS, _FLATTEN, option, "the flattening transformation", whole=False)
 
 
 def _transform(*names: str, option: Condition | None = None) -> Part:
@@ -81,7 +81,7 @@ TRANSFORM: tuple[Rule, ...] = (
     Rule(
         "flattened-truncates",
         Severity.LOSES,
-        _transform(*_FLATTEN),
+        Part(TRANSFORMS, _FLATTEN, whole=False),
         "TRUNCATE is dropped in every mode: the rows that it removed stay current for ever",
         _ENVELOPE,
         (*TRUNCATING, Family.YUGABYTEDB),
@@ -144,6 +144,24 @@ TRANSFORM: tuple[Rule, ...] = (
         _flatten(IsNot("add.fields.prefix", ("__",))),
         "metadata is not recognised and becomes columns of the table",
         "remove it: the prefix is __",
+    ),
+    Rule(
+        "flattened-fields-dropped",
+        Severity.LOSES,
+        _flatten(
+            Named("drop.fields.*", r"drop\.fields\.(header\.name|from\.key)", r"^(?!\s*false\s*$)")
+        ),
+        "columns, or parts of the key, are dropped from the records: without a column of its key "
+        "rows become one",
+        "remove it; choose columns with column.exclude.list",
+    ),
+    Rule(
+        "flattened-topics-by-content",
+        Severity.BLURS,
+        _flatten(Given("route.by.field")),
+        "the value of a column chooses the topic: one row's records spread over topics, and each "
+        "gets a history with gaps",
+        "remove it",
     ),
     Rule(
         "flattened-nulls-replaced",
@@ -296,66 +314,12 @@ TRANSFORM: tuple[Rule, ...] = (
         "leave __debezium.newkey and __debezium.oldkey alone",
     ),
     Rule(
-        "tables-merged",
-        Severity.NOTE,
-        _transform(f"{_DEBEZIUM}ByLogicalTableRouter"),
-        "several tables share a topic and a history; the key gets the field "
-        "__dbz__physicalTableIdentifier, and a truncate closes the rows of its own table only",
-        "name the merged topic in the source file",
-    ),
-    Rule(
-        "tables-merged-by-key",
-        Severity.BLURS,
-        _transform(
-            f"{_DEBEZIUM}ByLogicalTableRouter", option=Is("key.enforce.uniqueness", ("false",))
-        ),
-        "rows of different tables with the same key become one row",
-        "remove it, unless keys are unique across the merged tables",
-    ),
-    Rule(
-        "tables-merged-by-another-field",
-        Severity.BLURS,
-        _transform(
-            f"{_DEBEZIUM}ByLogicalTableRouter",
-            option=IsNot("key.field.name", ("__dbz__physicalTableIdentifier",)),
-        ),
-        "the field that the key gets is not known as such: a row whose key changes ends under the "
-        "old key and begins anew under the new one, and servers that share the topic are not "
-        "told apart",
-        "remove it: the field is called __dbz__physicalTableIdentifier",
-    ),
-    Rule(
         "partitions-by-value",
         Severity.BLURS,
         _transform(f"{_DEBEZIUM}partitions.PartitionRouting"),
         "one key's records spread over partitions, tombstones and truncates go elsewhere: only "
         "positions tell the order, not arrival",
         "remove it: Kafka's default keeps a key in one partition",
-    ),
-    Rule(
-        "topics-by-content",
-        Severity.BLURS,
-        _transform(f"{_DEBEZIUM}ContentBasedRouter", f"{_KAFKA}TimestampRouter"),
-        "one row's records spread over topics: each gets a history with gaps",
-        "remove it",
-    ),
-    Rule(
-        "topics-merged",
-        Severity.BLURS,
-        _transform(
-            f"{_KAFKA}RegexRouter",
-            option=Named("replacement", "replacement", r"^[^$]*$", "without `$1`"),
-        ),
-        "all that matches goes into one topic: rows of different tables with the same key become "
-        "one row",
-        "keep the table's name in the topic by a group, or merge with ByLogicalTableRouter",
-    ),
-    Rule(
-        "topics-renamed",
-        Severity.NOTE,
-        _transform(f"{_KAFKA}RegexRouter"),
-        "topics do not have the names that the connector gives them",
-        "name them in the source file",
     ),
     Rule(
         "reads-as-inserts",

@@ -5,10 +5,11 @@ strings, the time adjuster); docs/facts/positions.md, "SQL Server"; docs/facts/e
 unavailable-value placeholder".
 """
 
-from strandline.advice.condition import (
+from strandline.advice.conditions import (
     CONVERTERS,
     POST_PROCESSORS,
     Is,
+    IsClass,
     IsNot,
     Missing,
     Named,
@@ -21,6 +22,13 @@ from strandline.advice.rule import BINLOG, CURRENT, DEBEZIUM_2, SLOT, Rule
 
 _TINYINT = "io.debezium.connector.{}.converters.TinyIntOneToBooleanConverter"
 _NOT_YUGABYTEDB = DEBEZIUM_2
+_MAKERS = (
+    "postgresql.Postgres",
+    "mysql.MySql",
+    "mariadb.MariaDb",
+    "sqlserver.SqlServer",
+    "oracle.Oracle",
+)
 
 VALUE: tuple[Rule, ...] = (
     Rule(
@@ -149,6 +157,73 @@ VALUE: tuple[Rule, ...] = (
         Part(POST_PROCESSORS, ("io.debezium.processors.reselect.ReselectColumnsPostProcessor",)),
         "missing values are read from the database now, so a version may hold what came after it",
         "remove it: Strandline carries the last known value forward",
+    ),
+    Rule(
+        "money-rounded",
+        Severity.BLURS,
+        Is("money.fraction.digits", ("0", "1")),
+        "money is rounded to that many digits",
+        "set money.fraction.digits=2, or what lc_monetary has",
+        SLOT,
+    ),
+    Rule(
+        "columns-renamed",
+        Severity.NOTE,
+        Named(
+            "field.name.adjustment.mode, sanitize.field.names",
+            r"field\.name\.adjustment\.mode|sanitize\.field\.names",
+            r"^(?!none$|false$)",
+            "anything but `none` or `false`",
+        ),
+        "columns may have other names in the records than in the database, and in its DDL",
+        "remove it: a history holds columns of any name",
+    ),
+    Rule(
+        "toast-of-dropped-columns",
+        Severity.NOTE,
+        Is("schema.refresh.mode", ("columns_diff_exclude_unchanged_toast",)),
+        "a column with large values that is dropped may stay in the records for a while",
+        "set schema.refresh.mode=columns_diff",
+        (Family.POSTGRESQL,),
+    ),
+    Rule(
+        "source-of-your-own",
+        Severity.UNJUDGED,
+        IsClass(
+            "sourceinfo.struct.maker",
+            tuple(f"io.debezium.connector.{name}SourceInfoStructMaker" for name in _MAKERS),
+            other=True,
+        ),
+        "code that is not Debezium's writes `source`, by which changes are ordered and told apart",
+        "remove it",
+        DEBEZIUM_2,
+    ),
+    Rule(
+        "transactions-of-your-own",
+        Severity.UNJUDGED,
+        IsClass(
+            "transaction.metadata.factory",
+            ("io.debezium.pipeline.txmetadata.DefaultTransactionMetadataFactory",),
+            other=True,
+        ),
+        "code that is not Debezium's writes `transaction` and the topic of transactions",
+        "remove it",
+        DEBEZIUM_2,
+    ),
+    Rule(
+        "old-source",
+        Severity.UNJUDGED,
+        Is("source.struct.version", ("v1",)),
+        "`source` has its form of before Debezium 0.10, which nobody has tried",
+        "set source.struct.version=v2",
+    ),
+    Rule(
+        "processing-as-time",
+        Severity.BLURS,
+        Is("source.timestamp.mode", ("processing",)),
+        "source.ts_ms is when the connector read the change, not when it was committed",
+        "set source.timestamp.mode=commit",
+        (Family.SQLSERVER,),
     ),
     Rule(
         "placeholder",

@@ -1,0 +1,164 @@
+"""Rules: which topic a table has, and which tables share one.
+
+Sources: docs/sources.md, "What holds for all of them"; Debezium's topic naming strategies, which
+join the parts of a table's name and put `_` for each character that Kafka does not take; the
+documentation of the routers.
+"""
+
+from strandline.advice.conditions import (
+    TRANSFORMS,
+    Is,
+    IsClass,
+    IsNot,
+    Named,
+    Part,
+    SharedTopic,
+    Where,
+)
+from strandline.advice.finding import Severity
+from strandline.advice.rule import BINLOG, DEBEZIUM_2, Rule
+
+_DEBEZIUM = "io.debezium.transforms."
+_KAFKA = "org.apache.kafka.connect.transforms."
+_STRATEGY = "topic.naming.strategy"
+_NAMING = "io.debezium.schema."
+_BY_DATABASE = tuple(
+    f"{_NAMING}Default{kind}TopicNamingStrategy" for kind in ("", "Regex", "Unicode")
+)
+_BY_SCHEMA = tuple(f"{_NAMING}Schema{kind}TopicNamingStrategy" for kind in ("", "Regex", "Unicode"))
+_MERGING = IsClass(
+    _STRATEGY,
+    (f"{_NAMING}DefaultRegexTopicNamingStrategy", f"{_NAMING}SchemaRegexTopicNamingStrategy"),
+)
+_SCHEMAS = tuple(family for family in DEBEZIUM_2 if family not in BINLOG)
+_ROUTER = f"{_DEBEZIUM}ByLogicalTableRouter"
+_HELD = "a topic with rows of two tables is held, and nothing of it reaches a history"
+_ONE_TABLE = "write `one_table = true` for the topic into the source file if they are one table"
+_FIELD = "__dbz__physicalTableIdentifier"
+_FIELD_UNKNOWN = (
+    "the field that the key gets is not known as such: a row whose key changes ends under the "
+    "old key and begins anew under the new one, and neither servers nor tables that share the "
+    "topic are told apart"
+)
+
+ROUTE: tuple[Rule, ...] = (
+    Rule(
+        "tables-named-alike",
+        Severity.LOSES,
+        SharedTopic(),
+        f"names of topics keep letters, digits, `.`, `_` and `-` only, so these tables share one: "
+        f"{_HELD}",
+        f"set {_STRATEGY}={_NAMING}SchemaUnicodeTopicNamingStrategy (MySQL, MariaDB: "
+        "DefaultUnicodeTopicNamingStrategy), which spells such characters out, and `_` too; or "
+        f"{_ONE_TABLE}",
+    ),
+    Rule(
+        "tables-routed-together",
+        Severity.LOSES,
+        SharedTopic(routed=True),
+        f"these tables are sent to one topic, and nothing in their keys tells them apart: {_HELD}",
+        f"keep what tells them apart in the topic by a group of the pattern; or {_ONE_TABLE} with "
+        "keys of its own for each row",
+    ),
+    Rule(
+        "schemas-merged",
+        Severity.BLURS,
+        IsClass(_STRATEGY, _BY_DATABASE),
+        "topics lack the name of the schema, so tables that have one name in two schemas share "
+        f"one: {_HELD}",
+        f"set {_STRATEGY}={_NAMING}SchemaTopicNamingStrategy",
+        _SCHEMAS,
+    ),
+    Rule(
+        "databases-merged",
+        Severity.BLURS,
+        IsClass(_STRATEGY, _BY_SCHEMA),
+        "topics lack the name of the database, so tables that have one name in two databases share "
+        f"one: {_HELD}",
+        f"set {_STRATEGY}={_NAMING}DefaultTopicNamingStrategy",
+        BINLOG,
+    ),
+    Rule(
+        "topics-of-your-own",
+        Severity.UNJUDGED,
+        IsClass(_STRATEGY, (*_BY_DATABASE, *_BY_SCHEMA), other=True),
+        f"code that is not Debezium's names the topics; where it names one for two tables, {_HELD}",
+        f"remove it, or see that it never does; where it does on purpose, {_ONE_TABLE}",
+        DEBEZIUM_2,
+    ),
+    Rule(
+        "tables-merged-by-naming",
+        Severity.NOTE,
+        _MERGING,
+        f"several tables share a topic and a history; the key gets the field {_FIELD}, and a "
+        "truncate closes the rows of its own table only",
+        "name the merged topic in the source file",
+        DEBEZIUM_2,
+    ),
+    Rule(
+        "tables-merged-by-naming-and-key",
+        Severity.BLURS,
+        Where(Is("topic.key.enforce.uniqueness", ("false",)), (_MERGING,)),
+        f"nothing in the keys tells the merged tables apart: {_HELD}",
+        f"remove it; or {_ONE_TABLE} with keys of its own for each row",
+        DEBEZIUM_2,
+    ),
+    Rule(
+        "tables-merged-by-naming-and-another-field",
+        Severity.BLURS,
+        Where(IsNot("topic.key.field.name", (_FIELD,)), (_MERGING,)),
+        _FIELD_UNKNOWN,
+        f"remove it: the field is called {_FIELD}",
+        DEBEZIUM_2,
+    ),
+    Rule(
+        "tables-merged",
+        Severity.NOTE,
+        Part(TRANSFORMS, (_ROUTER,)),
+        f"several tables share a topic and a history; the key gets the field {_FIELD}, and a "
+        "truncate closes the rows of its own table only",
+        "name the merged topic in the source file",
+    ),
+    Rule(
+        "tables-merged-by-key",
+        Severity.BLURS,
+        Part(TRANSFORMS, (_ROUTER,), Is("key.enforce.uniqueness", ("false",))),
+        f"nothing in the keys tells the merged tables apart: {_HELD}",
+        f"remove it; or {_ONE_TABLE} with keys of its own for each row",
+    ),
+    Rule(
+        "tables-merged-by-another-field",
+        Severity.BLURS,
+        Part(TRANSFORMS, (_ROUTER,), IsNot("key.field.name", (_FIELD,))),
+        _FIELD_UNKNOWN,
+        f"remove it: the field is called {_FIELD}",
+    ),
+    Rule(
+        "topics-by-content",
+        Severity.BLURS,
+        Part(TRANSFORMS, (f"{_DEBEZIUM}ContentBasedRouter", f"{_KAFKA}TimestampRouter")),
+        "one row's records spread over topics: each gets a history with gaps; where records of two "
+        f"tables meet, {_HELD}",
+        "remove it",
+    ),
+    Rule(
+        "topics-merged",
+        Severity.BLURS,
+        Part(
+            TRANSFORMS,
+            (f"{_KAFKA}RegexRouter",),
+            Named("replacement", "replacement", r"^[^$]*$", "without `$1`"),
+        ),
+        f"all that matches goes into one topic: {_HELD}",
+        "keep the table's name in the topic by a group, or merge with ByLogicalTableRouter, which "
+        f"tells tables apart; or {_ONE_TABLE}",
+    ),
+    Rule(
+        "topics-renamed",
+        Severity.NOTE,
+        Part(TRANSFORMS, (f"{_KAFKA}RegexRouter",)),
+        "topics do not have the names that the connector gives them, and tables whose names differ "
+        f"only in what the replacement leaves out share one: {_HELD}",
+        "name them in the source file, and keep schema and table in the topic by groups",
+    ),
+)
