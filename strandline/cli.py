@@ -19,7 +19,7 @@ from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError, StrandlineError
 from strandline.formats import capture
 from strandline.runs.receipt import Counts
-from strandline.sources import source
+from strandline.sources import amendment, source
 from strandline.sources.source import Source
 from strandline.timelines import drawing, explanation
 from strandline.timelines.printable import clipped, printable
@@ -105,6 +105,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     check.add_argument(
         "spec", nargs="+", type=Path, help="a source file (TOML) or a connector's JSON"
+    )
+    check.add_argument(
+        "--source", type=Path, help="the source file that reads what these connectors write"
+    )
+    check.add_argument(
+        "--write",
+        action="store_true",
+        help="add to [settings] of that file how the connector writes values",
     )
     check.set_defaults(run=_check)
     return parser
@@ -237,13 +245,17 @@ def _pen(encoding: str) -> drawing.Pen:
 
 
 def _check(options: argparse.Namespace) -> int:
-    return max(_check_file(path) for path in options.spec)
+    if options.write and options.source is None:
+        raise SpecError("check: --write needs --source, the source file to write to")
+    if options.source and not any(map(advice.is_configuration, options.spec)):
+        raise SpecError("check: --source needs a connector's JSON, to be held against it")
+    return max(_check_file(path, options.source, write=options.write) for path in options.spec)
 
 
-def _check_file(path: Path) -> int:
+def _check_file(path: Path, beside: Path | None, *, write: bool) -> int:
     try:
         if advice.is_configuration(path):
-            return _advise(path)
+            return _advise(path, beside, write=write)
         found = source.load(path, {source.LAKE_VARIABLE: "."})
     except StrandlineError as error:
         print(f"strandline: {error}", file=sys.stderr)
@@ -254,9 +266,13 @@ def _check_file(path: Path) -> int:
     return 0
 
 
-def _advise(path: Path) -> int:
+def _advise(path: Path, beside: Path | None, *, write: bool) -> int:
     configuration = advice.read(path)
-    found = advice.findings(configuration)
+    if write and beside:
+        for line in amendment.amend(beside, advice.wanted(configuration)):
+            _print(f"{beside}: added to [settings]: {line}\n")
+    read = beside and source.load(beside, {source.LAKE_VARIABLE: "."})
+    found = advice.findings(configuration, read or None)
     for finding in found:
         _print(f"{path}: {finding.line()}\n")
     _print(f"{path}: {advice.summary(configuration, found)}\n")

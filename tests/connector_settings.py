@@ -65,6 +65,7 @@ def routed(replacement):
     return smt("RegexRouter", regex="[^.]*[.]([^.]+)[.]([^.]+)", replacement=replacement)
 
 
+ROUTER = {"transforms": "x, y", "transforms.y.type": f"{KAFKA}RegexRouter"}
 NAMING = "topic.naming.strategy"
 STRATEGIES = "io.debezium.schema."
 BASED = "snapshot.mode.configuration.based"
@@ -171,6 +172,9 @@ EXAMPLES = {
     "snapshot-inconsistent": plain("snapshot.isolation.mode", "read_committed", "snapshot"),
     "snapshot-without-locks": plain("snapshot.locking.mode", "none", "minimal"),
     "snapshot-in-parallel": plain("snapshot.max.threads", "4", "1"),
+    "keys-altered-in-incremental-snapshots": plain(
+        "incremental.snapshot.allow.schema.changes", "true", "false"
+    ),
     "unconvertible-values": default("event.converting.failure.handling.mode", "warn", "fail"),
     "decimals-as-doubles": plain("decimal.handling.mode", "Double", "string"),
     "decimals-as-doubles-yugabytedb": default("decimal.handling.mode", "double", "string"),
@@ -230,6 +234,9 @@ EXAMPLES = {
     ),
     "old-source": plain("source.struct.version", "v1", "v2"),
     "processing-as-time": plain("source.timestamp.mode", "processing", "commit"),
+    "times-that-wrap": default("time.precision.mode", "adaptive", "microseconds"),
+    "times-that-wrap-oracle": default("time.precision.mode", "adaptive", "microseconds"),
+    "times-in-nanoseconds": plain("time.precision.mode", "nanoseconds", "adaptive"),
     "placeholder": plain("unavailable.value.placeholder", "hex:00", "__debezium_unavailable_value"),
     "transaction-begin-as-time": default("data.query.mode", "direct", "function"),
     "flattened-truncates": type_of(f"{SMT}ExtractNewRecordState"),
@@ -419,6 +426,18 @@ EXAMPLES = {
         smt("RegexRouter", regex="(.*)[.](.*)", replacement="$2"),
     ),
     "topics-renamed": type_of("RegexRouter"),
+    "flattened-and-routed": Example(
+        "transforms.x.add.fields",
+        "op,source.table",
+        {**flat(add_fields="op,source.table"), **ROUTER},
+        {**flat(add_fields="op,db,schema,source.table"), **ROUTER},
+    ),
+    "flattened-and-routed-mysql": Example(
+        "transforms.x.add.fields",
+        "op",
+        {**flat(add_fields="op"), **ROUTER},
+        {**flat(add_fields="op,source.db,source.table"), **ROUTER},
+    ),
     "reads-as-inserts": type_of("io.debezium.connector.mysql.transforms.ReadToInsertEvent"),
     "schema-changes-filtered": type_of(f"{SMT}SchemaChangeEventFilter"),
     "nulls-replaced": default(
@@ -433,10 +452,26 @@ EXAMPLES = {
     "values-without-schema": plain(
         "value.converter.schemas.enable", "false", "true", value_converter=JSON
     ),
+    "binary-without-schema": plain("binary.handling.mode", "hex", "base64", **WITHOUT_SCHEMA),
+    "binary-without-schema-yugabytedb": Example(
+        "binary.handling.mode",
+        "default (hex)",
+        {"value.converter": JSON, "value.converter.schemas.enable": "false"},
+        {"value.converter": JSON},
+    ),
     "decimals-without-schema": plain(
         "decimal.handling.mode", "string", "precise", **WITHOUT_SCHEMA
     ),
+    "decimals-without-schema-yugabytedb": default(
+        "decimal.handling.mode", "double", "precise", **WITHOUT_SCHEMA
+    ),
     "times-without-schema": plain("time.precision.mode", "connect", "adaptive", **WITHOUT_SCHEMA),
+    "times-without-schema-mysql": plain(
+        "time.precision.mode", "connect", "adaptive_time_microseconds", **WITHOUT_SCHEMA
+    ),
+    "unsigned-without-schema": plain(
+        "bigint.unsigned.handling.mode", "precise", "long", **WITHOUT_SCHEMA
+    ),
     "headers-not-json": plain(
         "header.converter", "org.apache.kafka.connect.storage.StringConverter", JSON
     ),
@@ -467,7 +502,13 @@ EXAMPLES = {
 }
 
 # Nothing in a configuration can show these or put them right.
-BEYOND = {"binlog-image", "truncates-of-yugabytedb"}
+BEYOND = {
+    "binlog-image",
+    "truncates-of-yugabytedb",
+    "generated-columns",
+    "computed-columns",
+    "virtual-columns",
+}
 
 GOOD_POSTGRESQL = {
     "connector.class": "io.debezium.connector.postgresql.PostgresConnector",

@@ -167,7 +167,8 @@ CAPTURE: tuple[Rule, ...] = (
         Is("publication.autocreate.mode", ("disabled", "no_tables")),
         "the publication decides which tables and operations are sent, and nothing here shows it",
         "check pg_publication: insert, update, delete and truncate are all true, every table is in "
-        "it, without row filter or column list",
+        "it, without row filter; name the columns that a column list leaves out in "
+        "`never_streamed` of the source file, since snapshots read them",
         SLOT,
     ),
     Rule(
@@ -211,8 +212,10 @@ CAPTURE: tuple[Rule, ...] = (
             "column.include.list, column.exclude.list",
             r"column\.(include\.list|exclude\.list|whitelist|blacklist)",
         ),
-        "columns left out have no history; one added later is NULL until its row changes",
-        "nothing to do, if that is meant; never leave out a column of a key",
+        "columns left out have no history; one added later is NULL until its row changes, one left "
+        "out later becomes NULL as if it were dropped",
+        "nothing to do, if that is meant; name a column that is left out later in `never_streamed` "
+        "of the source file to keep what is known of it; never leave out a column of a key",
     ),
     Rule(
         "message-key-of-postgresql",

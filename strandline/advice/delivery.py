@@ -16,11 +16,10 @@ from strandline.advice.conditions import (
     Where,
 )
 from strandline.advice.finding import Severity
+from strandline.advice.mode import JSON, VALUES_ARE_JSON
 from strandline.advice.rule import DDL, DEBEZIUM_2, Rule
 
-_JSON = "org.apache.kafka.connect.json.JsonConverter"
 _SIMPLE_HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
-_VALUES_ARE_JSON = IsClass("value.converter", (_JSON,))
 
 DELIVERY: tuple[Rule, ...] = (
     Rule(
@@ -28,7 +27,7 @@ DELIVERY: tuple[Rule, ...] = (
         Severity.LOSES,
         Where(
             Is("value.converter.replace.null.with.default", ("true",), default="true"),
-            (_VALUES_ARE_JSON,),
+            (VALUES_ARE_JSON,),
         ),
         "a NULL in a column that has a DEFAULT arrives as that default",
         "set value.converter.replace.null.with.default=false (Kafka Connect 3.5 or newer)",
@@ -36,69 +35,35 @@ DELIVERY: tuple[Rule, ...] = (
     Rule(
         "values-not-json",
         Severity.LOSES,
-        IsClass("value.converter", (_JSON,), other=True),
+        IsClass("value.converter", (JSON,), other=True),
         "Strandline reads JSON: every record goes to quarantine",
-        f"set value.converter={_JSON}",
+        f"set value.converter={JSON}",
     ),
     Rule(
         "keys-not-json",
         Severity.LOSES,
-        IsClass("key.converter", (_JSON,), other=True),
+        IsClass("key.converter", (JSON,), other=True),
         "Strandline reads keys as JSON: every record goes to quarantine",
-        f"set key.converter={_JSON}",
+        f"set key.converter={JSON}",
     ),
     Rule(
         "converters-of-the-worker",
         Severity.NOTE,
         Missing("value.converter"),
         "the worker's converters are used, and their settings are not shown here",
-        f"set value.converter={_JSON} and value.converter.replace.null.with.default=false",
+        f"set value.converter={JSON} and value.converter.replace.null.with.default=false",
     ),
     Rule(
         "key-converter-of-the-worker",
         Severity.NOTE,
         Where(Missing("key.converter"), (Given("value.converter"),)),
         "the worker's converter is used, and its settings are not shown here",
-        f"set key.converter={_JSON}",
-    ),
-    Rule(
-        "values-without-schema",
-        Severity.BLURS,
-        Where(Is("value.converter.schemas.enable", ("false",)), (_VALUES_ARE_JSON,)),
-        "a decimal, date or time cannot be told from the text or number that stands for it",
-        "set value.converter.schemas.enable=true, or give each table a column contract in the "
-        "source file",
-    ),
-    Rule(
-        "decimals-without-schema",
-        Severity.BLURS,
-        Where(
-            Is("decimal.handling.mode", ("string", "double")),
-            (Is("value.converter.schemas.enable", ("false",)), _VALUES_ARE_JSON),
-        ),
-        "the DDL events say how precise decimals are written, so a text of digits may be read as "
-        "another number",
-        "set decimal.handling.mode=precise, or give each table a column contract in the source "
-        "file",
-        DDL,
-    ),
-    Rule(
-        "times-without-schema",
-        Severity.BLURS,
-        Where(
-            IsNot("time.precision.mode", ("adaptive", "adaptive_time_microseconds")),
-            (Is("value.converter.schemas.enable", ("false",)), _VALUES_ARE_JSON),
-        ),
-        "the DDL events say how times of adaptive precision are written, so others become times of "
-        "1970, or are refused",
-        "set time.precision.mode=adaptive (MySQL, MariaDB: adaptive_time_microseconds), or give "
-        "each table a column contract in the source file",
-        DDL,
+        f"set key.converter={JSON}",
     ),
     Rule(
         "headers-not-json",
         Severity.BLURS,
-        IsClass("header.converter", (_SIMPLE_HEADERS, _JSON), other=True),
+        IsClass("header.converter", (_SIMPLE_HEADERS, JSON), other=True),
         "the other key of a key move cannot be read: the row ends under one key and begins anew "
         "under the other",
         "remove it, or set it to JsonConverter",

@@ -19,13 +19,17 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`setting` and `value` are fit to print: secrets are hidden, long values cut."""
+    """`setting` and `value` are fit to print: secrets are hidden, long values cut.
+
+    `rule`: the rule that found it, if one did.
+    """
 
     severity: Severity
     setting: str
     value: str
     effect: str
     remedy: str
+    rule: str = ""
 
     def line(self) -> str:
         """The finding in one line: severity, setting, value, what happens, what to do."""

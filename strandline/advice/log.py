@@ -123,8 +123,9 @@ LOG: tuple[Rule, ...] = (
         "lobs",
         Severity.LOSES,
         Is("lob.enabled", ("false",), default="false"),
-        "changes of CLOB, NCLOB, BLOB and XMLTYPE columns are not sent",
-        "set lob.enabled=true; without such a column in a captured table it is all the same",
+        "changes of CLOB, NCLOB, BLOB and XMLTYPE columns are not sent, though snapshots read them",
+        "set lob.enabled=true, or name these columns in `never_streamed` of the source file; "
+        "without such a column in a captured table it is all the same",
         (Family.ORACLE,),
     ),
     Rule(

@@ -31,7 +31,22 @@ The file is what Kafka Connect's REST API takes and gives, `{"name": …, "confi
 settings alone. A line is one finding: how much it costs, the setting, its value (`default` where \
 it is absent), what happens, what to do. Passwords and salts are never printed. What the database \
 or the worker decides is not in the file: where history hangs on it, a note says so. The last line \
-says `ok` where everything is judged and nothing is lost.
+says `ok` where everything is judged and nothing is lost. Of tables and topics only those are seen \
+that are listed by their names, not by a pattern.
+
+```
+$ strandline check inventory.json --source dags/sources/inventory.toml
+$ strandline check inventory.json --source dags/sources/inventory.toml --write
+```
+
+With `--source` the configuration is held against the source file that reads what the connector \
+writes. What the file says is not asked for again; what it says otherwise, and a mode that no \
+record shows and that it does not say, are losses. With `--write` the modes are taken over: they \
+are put into `[settings]` of the file, defaults too, since a value whose mode is said is never \
+guessed at. \
+Nothing else of the file is touched, comments stay, and where it says otherwise already, or is \
+written in a way that nothing can be put into, it is left as it is. Tables whose rules have \
+changed are read once more by the next run.
 
 | | | exit status |
 |---|---|---|

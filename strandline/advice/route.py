@@ -1,8 +1,7 @@
 """Rules: which topic a table has, and which tables share one.
 
-Sources: docs/sources.md, "What holds for all of them"; Debezium's topic naming strategies, which
-join the parts of a table's name and put `_` for each character that Kafka does not take; the
-documentation of the routers.
+Sources: docs/facts/envelopes.md, "Names of topics" and "Other transformations"; docs/sources.md,
+"What holds for all of them"; the documentation of the routers.
 """
 
 from strandline.advice.conditions import (
@@ -10,13 +9,16 @@ from strandline.advice.conditions import (
     Is,
     IsClass,
     IsNot,
+    Lacks,
     Named,
     Part,
     SharedTopic,
     Where,
 )
+from strandline.advice.configuration import Family
 from strandline.advice.finding import Severity
 from strandline.advice.rule import BINLOG, DEBEZIUM_2, Rule
+from strandline.advice.transform import FLATTEN, FLATTENING
 
 _DEBEZIUM = "io.debezium.transforms."
 _KAFKA = "org.apache.kafka.connect.transforms."
@@ -33,13 +35,33 @@ _MERGING = IsClass(
 _SCHEMAS = tuple(family for family in DEBEZIUM_2 if family not in BINLOG)
 _ROUTER = f"{_DEBEZIUM}ByLogicalTableRouter"
 _HELD = "a topic with rows of two tables is held, and nothing of it reaches a history"
-_ONE_TABLE = "write `one_table = true` for the topic into the source file if they are one table"
+_ONE_TABLE = (
+    "write `one_table = true` for the topic into the source file, if they are parts of one table "
+    "that have no key twice"
+)
 _FIELD = "__dbz__physicalTableIdentifier"
 _FIELD_UNKNOWN = (
     "the field that the key gets is not known as such: a row whose key changes ends under the "
     "old key and begins anew under the new one, and neither servers nor tables that share the "
     "topic are told apart"
 )
+
+
+def _flattened_and_routed(name: str, families: tuple[Family, ...], fields: tuple[str, ...]) -> Rule:
+    lacking = Lacks("add.fields", tuple((f"source.{field}", field) for field in fields))
+    return Rule(
+        name,
+        Severity.BLURS,
+        Where(
+            Part(TRANSFORMS, FLATTEN, lacking, FLATTENING, whole=False),
+            (Part(TRANSFORMS, (f"{_KAFKA}RegexRouter", _ROUTER)),),
+        ),
+        "flattened records do not say which table they are of: where a router sends those of two "
+        "to one topic, rows with one key become one, and no table is held",
+        f"add {', '.join(f'source.{field}' for field in fields)} to add.fields",
+        families,
+    )
+
 
 ROUTE: tuple[Rule, ...] = (
     Rule(
@@ -57,8 +79,7 @@ ROUTE: tuple[Rule, ...] = (
         Severity.LOSES,
         SharedTopic(routed=True),
         f"these tables are sent to one topic, and nothing in their keys tells them apart: {_HELD}",
-        f"keep what tells them apart in the topic by a group of the pattern; or {_ONE_TABLE} with "
-        "keys of its own for each row",
+        f"keep what tells them apart in the topic by a group of the pattern; or {_ONE_TABLE}",
     ),
     Rule(
         "schemas-merged",
@@ -100,7 +121,7 @@ ROUTE: tuple[Rule, ...] = (
         Severity.BLURS,
         Where(Is("topic.key.enforce.uniqueness", ("false",)), (_MERGING,)),
         f"nothing in the keys tells the merged tables apart: {_HELD}",
-        f"remove it; or {_ONE_TABLE} with keys of its own for each row",
+        f"remove it; or {_ONE_TABLE}",
         DEBEZIUM_2,
     ),
     Rule(
@@ -124,7 +145,7 @@ ROUTE: tuple[Rule, ...] = (
         Severity.BLURS,
         Part(TRANSFORMS, (_ROUTER,), Is("key.enforce.uniqueness", ("false",))),
         f"nothing in the keys tells the merged tables apart: {_HELD}",
-        f"remove it; or {_ONE_TABLE} with keys of its own for each row",
+        f"remove it; or {_ONE_TABLE}",
     ),
     Rule(
         "tables-merged-by-another-field",
@@ -137,8 +158,8 @@ ROUTE: tuple[Rule, ...] = (
         "topics-by-content",
         Severity.BLURS,
         Part(TRANSFORMS, (f"{_DEBEZIUM}ContentBasedRouter", f"{_KAFKA}TimestampRouter")),
-        "one row's records spread over topics: each gets a history with gaps; where records of two "
-        f"tables meet, {_HELD}",
+        "one row's records spread over topics: each gets a history with gaps, and a topic that "
+        "gets rows of two tables is held",
         "remove it",
     ),
     Rule(
@@ -160,5 +181,12 @@ ROUTE: tuple[Rule, ...] = (
         "topics do not have the names that the connector gives them, and tables whose names differ "
         f"only in what the replacement leaves out share one: {_HELD}",
         "name them in the source file, and keep schema and table in the topic by groups",
+    ),
+    *(
+        _flattened_and_routed(name, families, fields)
+        for name, families, fields in (
+            ("flattened-and-routed", _SCHEMAS, ("db", "schema", "table")),
+            ("flattened-and-routed-mysql", BINLOG, ("db", "table")),
+        )
     ),
 )

@@ -37,4 +37,6 @@ class Rule:
         if configuration.family not in self.families:
             return
         for match in self.condition.matches(configuration):
-            yield Finding(self.severity, match.setting, match.value, self.effect, self.remedy)
+            yield Finding(
+                self.severity, match.setting, match.value, self.effect, self.remedy, self.id
+            )

@@ -150,4 +150,11 @@ SNAPSHOT: tuple[Rule, ...] = (
         "set notification.enabled.channels=sink",
         DEBEZIUM_2,
     ),
+    Rule(
+        "keys-altered-in-incremental-snapshots",
+        Severity.NOTE,
+        Is("incremental.snapshot.allow.schema.changes", ("true",)),
+        "a primary key that is altered while an incremental snapshot runs makes it read wrong rows",
+        "nothing to do, if no key is altered meanwhile",
+    ),
 )

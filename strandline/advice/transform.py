@@ -29,13 +29,14 @@ _PREDICATES = f"{_KAFKA}predicates."
 _YUGABYTEDB = "io.debezium.connector.yugabytedb.transforms."
 _YUGABYTEDB_SLOT = "io.debezium.connector.postgresql.transforms."
 
-_FLATTEN = (
+FLATTEN = (
     f"{_DEBEZIUM}ExtractNewRecordState",
     f"{_DEBEZIUM}UnwrapFromEnvelope",
     f"{_YUGABYTEDB}YBExtractNewRecordState",
     f"{_YUGABYTEDB_SLOT}YBExtractNewRecordState",
     f"{_YUGABYTEDB_SLOT}yugabytedb.YBExtractNewRecordState",
 )
+FLATTENING = "the flattening transformation"
 _OUTBOX = f"{_DEBEZIUM}outbox.EventRouter"
 _MODE = "delete.tombstone.handling.mode"
 _LEGACY = "delete.handling.mode"
@@ -43,7 +44,7 @@ _ENVELOPE = "remove the transformation: Strandline reads the envelope"
 
 
 def _flatten(option: Condition) -> Part:
-    return Part(TRANSFORMS, _FLATTEN, option, "the flattening transformation", whole=False)
+    return Part(TRANSFORMS, FLATTEN, option, FLATTENING, whole=False)
 
 
 def _transform(*names: str, option: Condition | None = None) -> Part:
@@ -81,7 +82,7 @@ TRANSFORM: tuple[Rule, ...] = (
     Rule(
         "flattened-truncates",
         Severity.LOSES,
-        Part(TRANSFORMS, _FLATTEN, whole=False),
+        Part(TRANSFORMS, FLATTEN, whole=False),
         "TRUNCATE is dropped in every mode: the rows that it removed stay current for ever",
         _ENVELOPE,
         (*TRUNCATING, Family.YUGABYTEDB),

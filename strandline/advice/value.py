@@ -13,6 +13,7 @@ from strandline.advice.conditions import (
     IsNot,
     Missing,
     Named,
+    Outside,
     Part,
     Where,
 )
@@ -28,6 +29,12 @@ _MAKERS = (
     "mariadb.MariaDb",
     "sqlserver.SqlServer",
     "oracle.Oracle",
+)
+
+_IN_NANOSECONDS = Is(
+    "time.precision.mode",
+    ("adaptive", "adaptive_time_microseconds", "nanoseconds"),
+    default="adaptive",
 )
 
 VALUE: tuple[Rule, ...] = (
@@ -224,6 +231,67 @@ VALUE: tuple[Rule, ...] = (
         "source.ts_ms is when the connector read the change, not when it was committed",
         "set source.timestamp.mode=commit",
         (Family.SQLSERVER,),
+    ),
+    Rule(
+        "generated-columns",
+        Severity.NOTE,
+        Outside("generated columns"),
+        "a snapshot reads them and the stream does not have them (PostgreSQL before 18, and since "
+        "unless the publication has publish_generated_columns): the first change of a row would "
+        "make them NULL",
+        "name them in `never_streamed` of the table in the source file, or leave them out by "
+        "column.exclude.list",
+        (Family.POSTGRESQL,),
+    ),
+    Rule(
+        "computed-columns",
+        Severity.NOTE,
+        Outside("computed columns"),
+        "a snapshot reads them and change tables do not have them: the first change of a row would "
+        "make them NULL",
+        "name them in `never_streamed` of the table in the source file, or leave them out by "
+        "column.exclude.list",
+        (Family.SQLSERVER,),
+    ),
+    Rule(
+        "virtual-columns",
+        Severity.NOTE,
+        Outside("virtual columns"),
+        "a snapshot may read them, and the redo log does not have them: the first change of a row "
+        "would make them NULL",
+        "name them in `never_streamed` of the table in the source file, or leave them out by "
+        "column.exclude.list",
+        (Family.ORACLE,),
+    ),
+    Rule(
+        "times-that-wrap",
+        Severity.NOTE,
+        _IN_NANOSECONDS,
+        "times of datetime2(7) before 1677 or after 2262, such as the end of a temporal table, "
+        "9999-12-31, wrap before Debezium 3.6, which Strandline puts right, and are NULL since, "
+        "unless event.converting.failure.handling.mode=fail",
+        "set time.precision.mode=microseconds, or give the columns 6 digits",
+        (Family.SQLSERVER,),
+    ),
+    Rule(
+        "times-that-wrap-oracle",
+        Severity.BLURS,
+        _IN_NANOSECONDS,
+        "times of TIMESTAMP(7) to (9) before 1677 or after 2262 wrap before Debezium 3.6, and "
+        "nothing shows those of (8) and (9) unless they are whole seconds; since, they are NULL, "
+        "unless event.converting.failure.handling.mode=fail",
+        "set time.precision.mode=microseconds, or give the columns 6 digits",
+        (Family.ORACLE,),
+    ),
+    Rule(
+        "times-in-nanoseconds",
+        Severity.NOTE,
+        Is("time.precision.mode", ("nanoseconds",)),
+        "times before 1677 or after 2262 wrap before Debezium 3.6, which Strandline puts right but "
+        "for infinities and years from 10000 on, and are NULL since, unless "
+        "event.converting.failure.handling.mode=fail",
+        "set time.precision.mode=microseconds",
+        (*SLOT, *BINLOG),
     ),
     Rule(
         "placeholder",

@@ -31,6 +31,11 @@ def of(section: Section) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(found.items()))
 
 
+def same(said: str, meant: str) -> bool:
+    """True where two words for a mode mean one: `base64` is how `bytes` are written in JSON."""
+    return said == meant or {said, meant} == {"bytes", "base64"}
+
+
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for name, value in values.items():
         if isinstance(value, dict) and value:

@@ -54,6 +54,11 @@ def test_a_naming_strategy_that_spells_characters_out_keeps_tables_apart(kind):
     assert shared("tables-named-alike", "shop.订单,shop.客户", naming) == []
 
 
+def test_of_a_naming_strategy_that_nobody_knows_no_topic_is_known():
+    naming = {"topic.naming.strategy": "com.example.Naming"}
+    assert shared("tables-named-alike", "shop.订单,shop.客户", naming) == []
+
+
 def test_databases_of_sql_server_are_part_of_the_topic():
     given = {"database.names": "a b, a_b"}
     assert shared("tables-named-alike", "dbo.t", given, Family.SQLSERVER) == [

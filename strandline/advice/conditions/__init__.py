@@ -24,13 +24,15 @@ from strandline.advice.conditions.setting import (
     Named,
     Outside,
 )
-from strandline.advice.conditions.topic import SharedTopic
+from strandline.advice.conditions.topic import RENAMERS, ROUTERS, SharedTopic, shared_topics, topics
 
 __all__ = [
     "CONVERTERS",
     "KINDS",
     "POST_PROCESSORS",
     "PREDICATES",
+    "RENAMERS",
+    "ROUTERS",
     "TRANSFORMS",
     "Above",
     "Condition",
@@ -51,4 +53,6 @@ __all__ = [
     "SharedTopic",
     "Where",
     "met",
+    "shared_topics",
+    "topics",
 ]

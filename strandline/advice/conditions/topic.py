@@ -23,6 +23,7 @@ NAMING = "topic.naming.strategy"
 _KEYS = ("", "key.field.")
 _OPTIONS = ("regex", "replacement")
 _TOPIC_NAME_MATCHES = ("org.apache.kafka.connect.transforms.predicates.TopicNameMatches",)
+_KNOWN = re.compile(r"\b(Default|Schema)(Regex)?TopicNamingStrategy$")
 _ESCAPED = re.compile(r"\\(.)")
 _PATTERN = re.compile(r"[\^$*+?()\[\]{}|]")
 _REFUSED = re.compile(r"[^A-Za-z0-9._-]")
@@ -46,23 +47,37 @@ class SharedTopic:
         return "has tables whose names are one when `_` stands for what Kafka does not take"
 
     def matches(self, configuration: Configuration) -> Iterator[Match]:
-        for name in TABLES:
-            tables = dict(_topics(configuration, name))
-            routed = {table: _routed(configuration, topic) for table, topic in tables.items()}
-            topics: Mapping[str, object] = routed if self.routed else tables
-            for shared in _together(topics):
-                if not self.routed or len({tables[table] for table in shared}) == len(shared):
-                    listed = f"{', '.join(shared)} (topic {routed[shared[0]][0]})"
-                    yield Match(name, redaction.value(name, listed))
+        for match, _ in shared_topics(configuration, routed=self.routed):
+            yield match
 
     def names(self, _configuration: Configuration) -> Iterator[str]:
         yield from (*TABLES, NAMING, *(f"topic.{key}{of}" for key in _KEYS for of in _OPTIONS))
 
 
+def shared_topics(configuration: Configuration, *, routed: bool) -> Iterator[tuple[Match, str]]:
+    """The listed tables that share a topic, as they are told, and the topic."""
+    for name in TABLES:
+        named = dict(_topics(configuration, name))
+        sent = {table: _routed(configuration, topic) for table, topic in named.items()}
+        topics: Mapping[str, object] = sent if routed else named
+        for tables in _together(topics):
+            if not routed or len({named[table] for table in tables}) == len(tables):
+                topic = sent[tables[0]][0]
+                shown = redaction.value(name, f"{', '.join(tables)} (topic {topic})")
+                yield Match(name, shown), topic
+
+
+def topics(configuration: Configuration) -> dict[str, str]:
+    """The topic of each table that is listed by its name, behind all routers."""
+    named = {each for name in TABLES for each in _topics(configuration, name)}
+    return {table: _routed(configuration, topic)[0] for table, topic in sorted(named)}
+
+
 def _topics(configuration: Configuration, setting: str) -> Iterator[tuple[str, str]]:
     """Each table that is listed by its name, with the topic that the connector gives it."""
-    if "Unicode" in (configuration.get(NAMING) or ""):
-        return  # it writes out each character that Kafka does not take
+    naming = configuration.get(NAMING)
+    if naming is not None and not _KNOWN.search(naming):
+        return  # it writes out each character that Kafka does not take, or nobody knows it
     prefix = configuration.get("topic.prefix") or configuration.get("database.server.name") or ""
     delimiter = configuration.get("topic.delimiter") or "."
     for table in _tables(configuration, setting):
