@@ -7,7 +7,7 @@ RENAME comes as an ALTER of the new id; DROP and database events change no table
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from strandline import connectors
@@ -153,11 +153,13 @@ class SchemaHistory:
     """The definitions of a source's tables, by `db.schema.table`, in the order of the log.
 
     `prefixes` are the words before a table's name that its topic may have: what the source calls
-    itself, and the topics of the DDL events.
+    itself, and the topics of the DDL events. `sources` are those of a capture of several, by what
+    they call themselves: tables of two may have one name.
     """
 
     tables: Mapping[str, Sequence[Definition]] = field(default_factory=dict)
     prefixes: frozenset[str] = frozenset()
+    sources: Mapping[str, "SchemaHistory"] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.tables)
@@ -168,6 +170,9 @@ class SchemaHistory:
         A `scope` that names the database decides alone: another database's table of that name is
         another table. Without one, as of tombstones, the topic is asked.
         """
+        own = self._of_source(topic)
+        if own is not None:
+            return own.of(topic, scope)
         name = self._of_topic(topic) if scope is None else self._of_scope(scope, topic)
         return () if name is None else self.tables[name]
 
@@ -176,9 +181,17 @@ class SchemaHistory:
 
         `scopes` are the tables that those name. Where they are several, the topic is asked.
         """
+        own = self._of_source(topic)
+        if own is not None:
+            return own.of_tombstones(topic, scopes)
         named = {self._of_scope(scope, topic) for scope in scopes} - {None}
         only = named.pop() if len(named) == 1 else None
         return self.of(topic) if only is None else self.tables[only]
+
+    def _of_source(self, topic: str) -> "SchemaHistory | None":
+        """That of the source whose name the topic begins with, where it is of several."""
+        found = [name for name in self.sources if topic.startswith(f"{name}.")]
+        return self.sources[max(found, key=len)] if found else None
 
     def _of_scope(self, scope: str, topic: str) -> str | None:
         if scope in self.tables:
@@ -219,13 +232,14 @@ def history(
     epoch: Epochs,
     modes: Modes = NOT_SAID,
 ) -> SchemaHistory:
-    """What the events say of each table. `connector` None: each says who sent it.
+    """What the events say of each table. `connector` None: each says who sent it, of what source.
 
     A column whose native type the connector does not know is left out: its records then keep
     JSON's own type. An event of which nobody knows who sent it says nothing. `epoch` is the lineage
     of the log that Kafka's time of an event belongs to, `modes` is how the connector was set to
     write values.
     """
+    changes = list(changes)
     found: dict[str, list[_Stated]] = {}
     prefixes: set[str] = set()
     for change in sorted(changes, key=lambda c: (c.at.topic, c.at.partition, c.at.offset)):
@@ -239,7 +253,14 @@ def history(
                 stated = _Stated(since, _column_types(table, sender, modes))
                 found.setdefault(table.table, []).append(stated)
     tables = {name: _definitions(stated) for name, stated in found.items()}
-    return SchemaHistory(tables, frozenset(prefixes - {""}))
+    whole = SchemaHistory(tables, frozenset(prefixes - {""}))
+    names = {change.source for change in changes} - {""}
+    if connector is not None or len(names) < 2:
+        return whole
+    own = {name: [change for change in changes if change.source == name] for name in names}
+    return replace(
+        whole, sources={name: history(told, None, epoch, modes) for name, told in own.items()}
+    )
 
 
 @dataclass(frozen=True, slots=True)

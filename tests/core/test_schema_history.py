@@ -92,3 +92,20 @@ def test_a_new_lineage_of_the_log_comes_after_the_one_before():
     ]
     found = history(changes, CONNECTORS["mysql"], lambda stored: stored).of("server.shop.item")
     assert [each.columns["n"].spark for each in found] == ["int", "bigint"]
+
+
+def test_in_a_capture_of_several_sources_each_defines_its_own_tables():
+    of_one, of_other = (
+        schema_change(
+            Coordinates(name, 0, 0), ddl("shop.item", name, name=name, connector=connector)
+        )
+        for name, connector in (("one", "mysql"), ("other", "mariadb"))
+    )
+    known = history([of_one, of_other], None, TableRules().epoch)
+    for name in ("one", "other"):
+        for found in (
+            known.of(f"{name}.shop.item", "shop.item"),
+            known.of_tombstones(f"{name}.shop.item", {"shop.item"}),
+        ):
+            assert [list(each.columns) for each in found] == [[name]]
+    assert known.of("one.shop.goods", "shop.goods") == ()
