@@ -56,7 +56,7 @@ def amended(text: str, path: Path, wanted: Mapping[str, str]) -> tuple[str, tupl
     expected = copy.deepcopy(document)
     for name, value in added.items():
         _put(expected.setdefault(_TITLE, {}), name, value)
-    for new in _candidates(text, lines, begun=_TITLE in document):
+    for new in _candidates(text, lines):
         if _says(new, expected):
             return new, lines
     raise SpecError(
@@ -65,18 +65,17 @@ def amended(text: str, path: Path, wanted: Mapping[str, str]) -> tuple[str, tupl
     )
 
 
-def _candidates(text: str, lines: tuple[str, ...], *, begun: bool) -> Iterator[str]:
+def _candidates(text: str, lines: tuple[str, ...]) -> Iterator[str]:
+    """The lines below the section's header, where it has one, or in a section at the end."""
     end = "\r\n" if "\r\n" in text else "\n"
     block = "".join(f"{line}{end}" for line in lines)
-    if not begun:
-        gap = "" if not text.strip(_BOM) else end if text.endswith("\n") else end * 2
-        yield f"{text}{gap}[{_TITLE}]{end}{block}"
-        return
     rows = text.splitlines(keepends=True)
     for number, row in enumerate(rows, 1):
         if _HEADER.match(row):
             head = row if row.endswith("\n") else f"{row}{end}"
             yield "".join((*rows[: number - 1], head, block, *rows[number:]))
+    gap = end if text.endswith("\n") else end * 2
+    yield f"{text}{gap}[{_TITLE}]{end}{block}"
 
 
 def _says(text: str, expected: Mapping[str, Any]) -> bool:

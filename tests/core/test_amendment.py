@@ -42,6 +42,7 @@ def settings(path):
         ),
         f"{BARE}[settings]\n'decimal.handling.mode' = 'string'\n",
         f'{BARE}placeholder = """\n[settings]\n"""\n'.replace("placeholder", "connection"),
+        f"{BARE}[settings.time.precision]\nmode = 'connect'\n",
         "\ufeff" + BARE,
         BARE.replace("\n", "\r\n"),
         BARE.replace("\n", "\r\n") + "[settings]\r\n",
