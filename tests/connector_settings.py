@@ -425,6 +425,9 @@ EXAMPLES = {
         smt("RegexRouter", regex="(.*)", replacement="all"),
         smt("RegexRouter", regex="(.*)[.](.*)", replacement="$2"),
     ),
+    "chunks-merged": type_of("io.debezium.connector.postgresql.transforms.timescaledb.TimescaleDb"),
+    "fields-added": type_of(f"{KAFKA}InsertField$Value"),
+    "schemas-renamed": type_of(f"{KAFKA}SetSchemaMetadata$Value"),
     "topics-renamed": type_of("RegexRouter"),
     "flattened-and-routed": Example(
         "transforms.x.add.fields",

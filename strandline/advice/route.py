@@ -175,6 +175,19 @@ ROUTE: tuple[Rule, ...] = (
         f"tells tables apart; or {_ONE_TABLE}",
     ),
     Rule(
+        "chunks-merged",
+        Severity.BLURS,
+        Part(
+            TRANSFORMS,
+            ("io.debezium.connector.postgresql.transforms.timescaledb.TimescaleDb",),
+        ),
+        "the chunks of a hypertable come in one topic, whose prefix is `target.topic.prefix`; rows "
+        "of chunks that are dropped, as by a retention policy, stay current",
+        "write `[[table]]` with that topic and `one_table = true` into the source file; delete "
+        "rows instead of dropping chunks",
+        (Family.POSTGRESQL,),
+    ),
+    Rule(
         "topics-renamed",
         Severity.NOTE,
         Part(TRANSFORMS, (f"{_KAFKA}RegexRouter",)),

@@ -340,4 +340,19 @@ TRANSFORM: tuple[Rule, ...] = (
         "remove it",
         DDL,
     ),
+    Rule(
+        "fields-added",
+        Severity.NOTE,
+        _transform(f"{_KAFKA}InsertField$Value"),
+        "a field that it adds beside the envelope is not read; a flattened record has it as a column",
+        "nothing to do, if that is meant",
+    ),
+    Rule(
+        "schemas-renamed",
+        Severity.BLURS,
+        _transform(f"{_KAFKA}SetSchemaMetadata$Value"),
+        "whether a record is an envelope or flattened is told by the name of its schema, which is "
+        "another one now",
+        "remove it, or write `flattened` into the source file",
+    ),
 )

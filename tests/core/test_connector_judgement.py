@@ -86,6 +86,7 @@ def test_an_option_of_a_known_transformation_that_no_rule_knows_is_told():
 def test_options_of_a_transformation_of_which_all_is_said_are_not_told():
     assert names(smt(f"{SMT}ByLogicalTableRouter", topic_regex="a", topic_replacement="b")) == []
     assert names(smt(f"{KAFKA}InsertHeader", header="a")) == []
+    assert names(smt(f"{SMT}ExtractChangedRecordState", header_changed_name="c")) == []
 
 
 def test_a_transformation_that_is_not_listed_is_not_in_use_and_not_told():

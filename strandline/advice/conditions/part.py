@@ -49,6 +49,9 @@ TRANSFORMS = Kind(
     ("transforms.{}.",),
     (
         f"{_KAFKA}InsertHeader",
+        f"{_KAFKA}SetSchemaMetadata$Key",
+        "io.debezium.transforms.ExtractChangedRecordState",  # adds headers
+        "io.debezium.transforms.tracing.ActivateTracingSpan",
         "io.debezium.connector.postgresql.transforms.DecodeLogicalDecodingMessageContent",
     ),
 )
