@@ -344,7 +344,7 @@ TRANSFORM: tuple[Rule, ...] = (
         "fields-added",
         Severity.NOTE,
         _transform(f"{_KAFKA}InsertField$Value"),
-        "a field that it adds beside the envelope is not read; a flattened record has it as a column",
+        "a field that it adds beside the envelope is not read; in a flat record it is a column",
         "nothing to do, if that is meant",
     ),
     Rule(
