@@ -16,19 +16,19 @@ from decimal import Decimal
 from typing import Any
 
 from strandline.cells.spelling import quote
-from strandline.cells.types import Wire
+from strandline.cells.types import ANY, Dialect
 
 Print = Callable[[str], str]
 
 
-def alike(one: str, other: str, wire: Wire) -> bool:
-    """Whether two documents of a column that is written so have one value."""
-    return one == other or comparable(one, wire) == comparable(other, wire)
+def alike(one: str, other: str, dialect: Dialect = ANY) -> bool:
+    """Whether two documents of a database have one value."""
+    return one == other or comparable(one, dialect) == comparable(other, dialect)
 
 
-def comparable(text: str, wire: Wire = Wire.JSON_TEXT) -> str:
+def comparable(text: str, dialect: Dialect = ANY) -> str:
     """A document in the one form that all documents of its value have; what is none stays."""
-    number, string = _OF_MYSQL if wire is Wire.MYSQL_JSON else _EXACT
+    number, string = _OF_MYSQL if dialect.two_printers else _EXACT
     try:
         return _printed(_DECODER.decode(text), number, string)
     except (ValueError, ArithmeticError, RecursionError):

@@ -53,18 +53,18 @@ class Wire(StrEnum):
     STRUCTURED_DURATION = "structured_duration"  # {"years": int, "months": int, …}
     JSON = "json"  # a nested document, kept as its text
     JSON_TEXT = "json_text"  # a string that holds a document
-    MYSQL_JSON = "mysql_json"  # the same, as MySQL's server prints it, or the connector
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """What is known of a database's values besides their schema.
 
-    `fraction`: how many digits of a second it keeps at most. `json`: how it prints documents.
+    `fraction`: how many digits of a second it keeps at most. `two_printers`: its server prints JSON
+    in another way than its connector (`strandline.cells.documents`).
     """
 
     fraction: int = 9
-    json: Wire = Wire.JSON_TEXT
+    two_printers: bool = False
 
 
 ANY = Dialect()
@@ -106,7 +106,7 @@ class ColumnType:
         return self.wire in _DOCUMENTS
 
 
-_DOCUMENTS = frozenset({Wire.JSON, Wire.JSON_TEXT, Wire.MYSQL_JSON})
+_DOCUMENTS = frozenset({Wire.JSON, Wire.JSON_TEXT})
 TEXT = ColumnType(Kind.TEXT)
 NESTED = ColumnType(Kind.TEXT, Wire.JSON)
 
@@ -190,8 +190,6 @@ def from_connect(schema: Mapping[str, Any], dialect: Dialect = ANY) -> ColumnTyp
     if isinstance(name, str):
         semantic = _semantic(name, declared)
         if semantic is not None:
-            if semantic.wire is Wire.JSON_TEXT:
-                return replace(semantic, wire=dialect.json)
             return _stepped(semantic, declared, dialect)
     if literal == "int64" and _UNSIGNED.search(str(declared.get(_SOURCE_TYPE))):
         return ColumnType(Kind.DECIMAL, Wire.UNSIGNED, 20, 0)

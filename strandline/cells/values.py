@@ -365,5 +365,4 @@ _DECODERS: dict[Wire, Callable[[Any, ColumnType], object]] = {
     Wire.STRUCTURED_DURATION: _structured,
     Wire.JSON: _json,
     Wire.JSON_TEXT: _plain,
-    Wire.MYSQL_JSON: _plain,
 }

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from strandline.cells.types import Dialect, Wire
+from strandline.cells.types import Dialect
 from strandline.changes.position import Position, digits
 from strandline.changes.version import TimeQuality
 from strandline.connectors import mysql_types
@@ -27,7 +27,7 @@ class MySQL(Connector):
 
     names = ("mysql", "mariadb", "tencent")
     accepts = ("mysql", "mariadb")
-    dialect = Dialect(fraction=6, json=Wire.MYSQL_JSON)
+    dialect = Dialect(fraction=6, two_printers=True)
     shares = True
     reads_newest = True
 

@@ -157,7 +157,9 @@ class Runner:
         self, heads_of: Heads, landed: Landed, keys: Sequence[str], lost: Collection[str]
     ) -> Onward:
         connector, left = self.view.connector, set(lost)
-        rows = Rows(reads_last=connector is not None and connector.reads_last)
+        rows = Rows()
+        if connector is not None:
+            rows.reads_last, rows.dialect = connector.reads_last, connector.dialect
         standing = self._standing(heads_of, rows, left)
         if not self._goes_on or connector is None:
             return _nothing(rows, tuple(self.view.columns), {*keys, *standing} | left)

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strandline.cells.documents import alike, comparable
-from strandline.cells.types import Wire
+from strandline.cells.types import ANY, Dialect
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
 )
-EXACT, MYSQL = Wire.JSON_TEXT, Wire.MYSQL_JSON
+EXACT, MYSQL = ANY, Dialect(two_printers=True)
 
 
 def backwards(document):
@@ -24,12 +24,12 @@ def backwards(document):
     return [backwards(each) for each in document] if isinstance(document, list) else document
 
 
-@pytest.mark.parametrize("wire", [EXACT, MYSQL])
+@pytest.mark.parametrize("dialect", [EXACT, MYSQL])
 @given(JSON)
-def test_white_space_order_and_escapes_say_nothing(wire, document):
+def test_white_space_order_and_escapes_say_nothing(dialect, document):
     loose = json.dumps(backwards(document), indent=3, separators=(" , ", "\t:\r\n"))
     tight = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
-    assert alike(loose, tight, wire)
+    assert alike(loose, tight, dialect)
 
 
 @given(JSON, JSON)

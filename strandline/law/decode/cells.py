@@ -1,14 +1,14 @@
 """Part of stage 1: the cells of a record in their types, and the keys that they make."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from strandline.cells import documents, modes, values
 from strandline.cells.inference import json_type
 from strandline.cells.spelling import Number
-from strandline.cells.types import ColumnType, Wire
+from strandline.cells.types import ColumnType, Dialect
 from strandline.changes.key import canonical
 from strandline.errors import UndecodableError
 
@@ -104,12 +104,19 @@ def is_placeholder(value: Any, unavailable: frozenset[str]) -> bool:
     return isinstance(value, dict | list) and values.compact(value) in unavailable
 
 
-def by_value(cells: Mapping[str, Any], printed: Mapping[str, Wire]) -> Mapping[str, Any]:
-    """The cells with documents that are texts in the one form of their value."""
-    texts = [name for name in printed if isinstance(cells.get(name), str)]
-    if not texts:
-        return cells
-    return {**cells, **{name: documents.comparable(cells[name], printed[name]) for name in texts}}
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The columns of a row that hold JSON as text, and the dialect of their database."""
+
+    columns: Sequence[str]
+    dialect: Dialect
+
+    def by_value(self, cells: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The cells with these documents in the one form of their value."""
+        texts = [name for name in self.columns if isinstance(cells.get(name), str)]
+        if not texts:
+            return cells
+        return {**cells, **{n: documents.comparable(cells[n], self.dialect) for n in texts}}
 
 
 def content(cells: Mapping[str, Any]) -> str:

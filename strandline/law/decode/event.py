@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from strandline.cells.types import ColumnType, from_connect
+from strandline.cells.types import ANY, ColumnType, Dialect, from_connect
 from strandline.changes import scope
 from strandline.changes.change import Op, Time
 from strandline.changes.position import Phase, Position
@@ -131,9 +131,14 @@ class Event:
 
     def type_of(self, field: Mapping[str, Any]) -> ColumnType:
         """The type of a column by the schema of its cell."""
-        if self.connector is None:
-            return from_connect(field)
-        return from_connect(self.connector.unwrap_schema(field), self.connector.dialect)
+        if self.connector is not None:
+            field = self.connector.unwrap_schema(field)
+        return from_connect(field, self.dialect)
+
+    @property
+    def dialect(self) -> Dialect:
+        """What its database's values are like."""
+        return ANY if self.connector is None else self.connector.dialect
 
 
 def _kafka_time(record: Record) -> datetime:

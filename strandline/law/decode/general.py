@@ -11,7 +11,7 @@ from typing import Any
 
 from strandline import connectors
 from strandline.cells.placeholder import spellings
-from strandline.cells.types import ANY, ColumnType, Wire
+from strandline.cells.types import ColumnType
 from strandline.changes import image
 from strandline.changes.change import (
     IMAGES,
@@ -37,7 +37,7 @@ from strandline.formats.connect import Document
 from strandline.formats.schema_history import Definition, SchemaHistory
 from strandline.law.decode.cells import (
     NO_ROW,
-    by_value,
+    Documents,
     content,
     is_placeholder,
     key_of,
@@ -206,7 +206,7 @@ class Decoder:
             # A connector that knows of no key sends no delete of the one that the row leaves.
             raise UndecodableError("key_changed", KEY_CHANGED)
         sent, left_out = event.unwrap(after or {}, partial=op is Op.UPDATE)
-        printed = {name: of.wire for name, of in types.items() if of.is_json}
+        printed = Documents([n for n, of in types.items() if of.is_json], event.dialect)
         row = typed(sent, types, left_out, self._unavailable) if op in IMAGES else NO_ROW
         if op in STREAMED and self.rules.never_streamed:
             row = row.without(self.rules.never_streamed)
@@ -231,8 +231,8 @@ class Decoder:
                 op,
                 moved_to,
                 moved_from,
-                content(by_value(old, printed)),
-                content(by_value(after or {}, printed)),
+                content(printed.by_value(old)),
+                content(printed.by_value(after or {})),
             ),
             time=event.time(record),
             row=row.cells if op in IMAGES else None,
@@ -255,7 +255,7 @@ class Decoder:
         )
         return Decoded(change, types, shown, event.connector, document.schema is not None)
 
-    def _compared(self, cells: Mapping[str, Any], key: str, printed: Mapping[str, Wire]) -> Image:
+    def _compared(self, cells: Mapping[str, Any], key: str, printed: Documents) -> Image:
         """What tells a row from others under its key: its other cells, as far as they were sent.
 
         Cells that only snapshots read tell nothing: they are not in the images of the stream.
@@ -266,7 +266,7 @@ class Decoder:
             for name, cell in cells.items()
             if name not in own and not is_placeholder(cell, self._unavailable)
         }
-        return by_value(held, printed)
+        return printed.by_value(held)
 
     @property
     def _nameless(self) -> Event:
@@ -287,16 +287,16 @@ class Decoder:
             }
         definitions = self.history.of(record.at.topic, event.scope) if self.history else ()
         at = self._place(record, event) if len(definitions) > 1 else None
-        return self._declared(definitions, at, row or {}, event.connector)
+        return self._declared(definitions, at, row or {}, event)
 
     def _declared(
         self,
         definitions: Sequence[Definition],
         at: str | None,
         named: Collection[str],
-        connector: Connector | None,
+        event: Event,
     ) -> Mapping[str, ColumnType]:
-        contract = self.rules.contract(ANY if connector is None else connector.dialect)
+        contract = self.rules.contract(event.dialect)
         if not definitions:
             return contract
         return {**schema_history.in_force(definitions, at).types(named), **contract}
@@ -312,7 +312,7 @@ class Decoder:
 
     def _nameless_types(self, topic: str) -> Mapping[str, ColumnType]:
         definitions = self.history.of_tombstones(topic, self.kin.scopes)
-        declared = self._declared(definitions, None, (), self.connector)
+        declared = self._declared(definitions, None, (), self._nameless)
         return {**self.kin.types, **declared} if self.kin.types else declared
 
     # ------------------------------------------------------------------ keys
@@ -413,13 +413,13 @@ def _certain(
     before: Image | None,
     schema: Mapping[str, Any] | None,
     event: Event,
-    printed: Mapping[str, Wire],
+    printed: Documents,
 ) -> Image | None:
     if before is None or event.full_before:
         return before
     fields = connect.row_fields(schema).items()
     defaults = {name: field.get("default") for name, field in fields}
-    return image.certain(before, by_value(defaults, printed))
+    return image.certain(before, printed.by_value(defaults))
 
 
 def _other(

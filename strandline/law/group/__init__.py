@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from strandline.cells import widening
-from strandline.cells.types import ColumnType
+from strandline.cells.types import ANY, ColumnType
 from strandline.changes.change import Change, Fence, Quarantined
 from strandline.changes.rekeyed import Identity
 from strandline.changes.rules import TableRules
@@ -65,8 +65,9 @@ class Table:
     def shape(self) -> Shape:
         """What versions are made of, and which columns make them."""
         names = tuple(self.columns)
-        json = {name: of.wire for name, of in self.columns.items() if of.is_json}
-        return Shape(names, self.rules.tracked(names), json)
+        json = frozenset(name for name, of in self.columns.items() if of.is_json)
+        dialect = ANY if self.connector is None else self.connector.dialect
+        return Shape(names, self.rules.tracked(names), json, dialect)
 
 
 @dataclass(frozen=True, slots=True)

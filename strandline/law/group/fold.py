@@ -7,12 +7,12 @@ the best time of the opening change, never before anything the key has shown (do
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from strandline.cells import documents
-from strandline.cells.types import Wire
+from strandline.cells.types import ANY, Dialect
 from strandline.changes.change import Change, Fence, Op
 from strandline.changes.position import Position
 from strandline.changes.version import ClosedBy, TimeQuality, Version
@@ -30,11 +30,12 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The business columns in their order; those that make versions; how those print JSON."""
+    """The business columns in their order; those that make versions; those that hold JSON."""
 
     columns: tuple[str, ...]
     tracked: tuple[str, ...]
-    json: Mapping[str, Wire] = field(default_factory=dict)
+    json: frozenset[str] = frozenset()
+    dialect: Dialect = ANY
 
     def alike(self, one: Image, other: Image) -> bool:
         """Whether an image makes no version after another."""
@@ -49,9 +50,8 @@ class Shape:
         """Whether two values of a column are one: NaN is itself, documents go by their value."""
         if one == other:
             return True
-        wire = self.json.get(name)
-        if wire is not None and isinstance(one, str) and isinstance(other, str):
-            return documents.alike(one, other, wire)
+        if name in self.json and isinstance(one, str) and isinstance(other, str):
+            return documents.alike(one, other, self.dialect)
         return is_nan(one) and is_nan(other)
 
 

@@ -62,6 +62,7 @@ class PlainKeys:
         if new:
             last = self.typed.shapes[self.rows.shape[-1]]
             self.rows.reads_last = last.connector.reads_last
+            self.rows.dialect = last.connector.dialect
         left = self._behind_deletes(numbers, new, rejected)
         known = facts(self.rows, self.typed.shapes, new)
         return known, [*self._sorted_in(new), *map(landed.record, left)]

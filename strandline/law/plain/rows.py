@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from strandline.cells import documents, widening
-from strandline.cells.types import ColumnType, Kind, Wire
+from strandline.cells.types import ANY, ColumnType, Dialect, Kind
 from strandline.changes.position import FIRST_EPOCH
 from strandline.law.decode.typed import UNSENT, Columns, Shape
 from strandline.law.decode.typed.shapes import LISTS
@@ -22,9 +22,9 @@ class Rows(Columns):
 
     `record` are numbers of landed records here. `cells` are what was sent in the order and types of
     the table's columns. `tracked` are the places of the columns that make versions, None where all
-    do; `strange` those of documents and fractions, which may be alike without being equal, and how
-    they are written.
+    do; `strange` those of documents and fractions, which may be alike without being equal.
     `reads_last`: whether a snapshot's read saw all at its position.
+    `dialect`: what its database's values are like.
     """
 
     topic_id: list[str] = field(default_factory=list)
@@ -32,8 +32,9 @@ class Rows(Columns):
     offset: list[int] = field(default_factory=list)
     cells: list[Cells] = field(default_factory=list)
     tracked: tuple[int, ...] | None = None
-    strange: Mapping[int, Wire] = field(default_factory=dict)
+    strange: frozenset[int] = frozenset()
     reads_last: bool = False
+    dialect: Dialect = ANY
 
     def add(self, read: Columns, landed: Landed, numbers: range) -> range:
         """Takes up what was read of landed records; the numbers of the new rows."""
@@ -69,7 +70,8 @@ class Rows(Columns):
 
     def only(self, numbers: Sequence[int]) -> "Rows":
         """These rows alone."""
-        kept = Rows(tracked=self.tracked, strange=self.strange, reads_last=self.reads_last)
+        kept = Rows(tracked=self.tracked, strange=self.strange)
+        kept.reads_last, kept.dialect = self.reads_last, self.dialect
         for name in (*LISTS, *_PLACE, "cells"):
             own = getattr(self, name)
             getattr(kept, name).extend([own[n] for n in numbers])
@@ -88,9 +90,9 @@ class Rows(Columns):
         names = list(columns)
         whole = len(tracked) == len(names)
         self.tracked = None if whole else tuple(names.index(name) for name in tracked)
-        self.strange = {
-            n: of.wire for n, of in enumerate(columns.values()) if of.is_json or of.kind in _FLOATS
-        }
+        self.strange = frozenset(
+            n for n, of in enumerate(columns.values()) if of.is_json or of.kind in _FLOATS
+        )
         plans = [_plan(shape, columns) for shape in shapes]
         for n in range(len(self.cells), len(self.sent)):
             sent, plan = self.sent[n], plans[self.shape[n]]
@@ -115,7 +117,7 @@ class Rows(Columns):
             return False
         for n in range(len(one)) if self.tracked is None else self.tracked:
             if one[n] != other[n] and not (
-                n in self.strange and _alike(one[n], other[n], self.strange[n])
+                n in self.strange and _alike(one[n], other[n], self.dialect)
             ):
                 return False
         return True
@@ -125,12 +127,12 @@ _PLACE = ("topic_id", "partition", "offset")
 _UNKNOWN = {"record": -1, "key": "", "major": "", "own": "", "sent": (), "shape": -1}
 
 
-def _alike(one: object, other: object, wire: Wire) -> bool:
+def _alike(one: object, other: object, dialect: Dialect) -> bool:
     """Whether unequal cells say the same: not a number, or a document that is printed anew."""
     if isinstance(one, float) and isinstance(other, float):
         return math.isnan(one) and math.isnan(other)
     if isinstance(one, str) and isinstance(other, str):
-        return documents.alike(one, other, wire)
+        return documents.alike(one, other, dialect)
     return False
 
 

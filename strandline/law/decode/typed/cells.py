@@ -24,7 +24,6 @@ _INTS: Mapping[Kind, Any] = {
 # Of a column that nobody declared: JSON's own scalars. A long integer would come as a fraction.
 SCALAR: Any = bool | _INT64 | float | str | None
 _SAFE = float(1 << 53)
-_TEXTS = frozenset({Wire.PLAIN, Wire.JSON_TEXT, Wire.MYSQL_JSON})
 # What JSON's own types are, by the class of the value.
 INFERRED: Mapping[type, ColumnType] = {bool: BOOLEAN, int: INTEGER, float: FRACTION, str: TEXT}
 
@@ -48,7 +47,7 @@ def of_type(of: ColumnType) -> tuple[Any, Make | None]:
         return _INTS[of.kind] | None, None
     if of.wire is Wire.PLAIN and of.kind is Kind.BOOLEAN:
         return bool | None, None
-    if of.wire in _TEXTS and of.kind is Kind.TEXT:
+    if of.wire in {Wire.PLAIN, Wire.JSON_TEXT} and of.kind is Kind.TEXT:
         return str | None, None
     if of.wire is Wire.PLAIN and of.kind is Kind.DOUBLE:
         return float | None, None
