@@ -6,7 +6,7 @@ They travel in the manifest as JSON; both engines ask nothing else about a table
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
@@ -40,6 +40,7 @@ _FULL = {short: package + short for package, names in _SEMANTIC.items() for shor
 _DECLARED = re.compile(r"([A-Za-z][\w.]*)(?:\((\d+)(?:,\s*(\d+))?\))?")
 _DECIMAL = "org.apache.kafka.connect.data.Decimal"
 _UNSIGNED = "bigint unsigned"
+_LISTS = ("key", "track", "ignore", "never_streamed")  # rules that are names of columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,9 @@ class TableRules:
     without schema, as (name, type) in the words of `column_type`; a `string` there is kept as a
     text where a schema says otherwise, too, unless it is a column of the key. `settings`: how the
     connector was set to write values, as (property, value); see `cells.modes`. `never_streamed`:
-    the columns that snapshots read and streamed changes never hold. `flattened`: None
+    the columns that snapshots read and streamed changes never hold. `rename`: what columns are
+    called in the source and what here; all other rules call them as they are called here, the
+    source file as the source does. `flattened`: None
     lets each record show whether ExtractNewRecordState made it. `sweep`: whether a completed
     snapshot closes the rows that it did not read. `hold_regress`: whether positions that go back,
     as where a log begins anew, or that do not compare, stop the table until somebody decides.
@@ -72,6 +75,7 @@ class TableRules:
     columns: tuple[tuple[str, str], ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
     never_streamed: tuple[str, ...] = ()
+    rename: tuple[tuple[str, str], ...] = ()
     flattened: bool | None = None
     sweep: bool = True
     hold_regress: bool = False
@@ -87,6 +91,20 @@ class TableRules:
     def modes(self) -> modes.Modes:
         """How the connector was set to write values, as far as that is said."""
         return dict(self.settings)
+
+    @property
+    def renamed_to(self) -> Mapping[str, str]:
+        """What columns are called here, by what the source calls them; others keep their names."""
+        return _pairs(self.rename)
+
+    def renamed(self) -> "TableRules":
+        """Rules that call columns as the source does, by the names that these have here."""
+        new = self.renamed_to
+        lists: dict[str, Any] = {
+            of: tuple(new.get(name, name) for name in getattr(self, of)) for of in _LISTS
+        }
+        columns = tuple((new.get(name, name), of) for name, of in self.columns)
+        return replace(self, columns=columns, **lists)
 
     @property
     def texts(self) -> frozenset[str]:
@@ -126,13 +144,13 @@ class TableRules:
     @staticmethod
     def from_fields(fields: Mapping[str, Any]) -> "TableRules":
         """The rules from JSON's types, as `dataclasses.asdict` gives them."""
-        names = ("key", "track", "ignore", "never_streamed")
-        lists = {name: tuple(fields[name]) for name in names if name in fields}
+        lists = {name: tuple(fields[name]) for name in _LISTS if name in fields}
         return TableRules(
             **{
                 **fields,
                 **lists,
                 "columns": tuple((name, of) for name, of in fields["columns"]),
+                "rename": tuple((name, new) for name, new in fields.get("rename", ())),
                 "settings": tuple((name, of) for name, of in fields.get("settings", ())),
                 "epochs": tuple(Epoch(**each) for each in fields["epochs"]),
             }
@@ -140,6 +158,11 @@ class TableRules:
 
 
 @lru_cache(maxsize=256)  # each record is read by it
+def _pairs(pairs: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    return MappingProxyType(dict(pairs))
+
+
+@lru_cache(maxsize=256)  # so is it by this
 def _contract(
     columns: tuple[tuple[str, str], ...], settings: tuple[tuple[str, str], ...], dialect: Dialect
 ) -> Mapping[str, ColumnType]:

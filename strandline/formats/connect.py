@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from strandline.cells import values
+from strandline.cells import naming, values
 from strandline.cells.types import ColumnType, from_connect
 from strandline.errors import UndecodableError
 
 WRAPPER = frozenset({"schema", "payload"})
+_IMAGES = frozenset({"before", "after"})
 # JSON can spell half of a pair of surrogates, which is no character: no text can hold it. Found by
 # reading on from the beginning, whole pairs and other escapes by the way, in Spark as well.
 LONE_SURROGATE = re.compile(
@@ -110,6 +111,25 @@ def _named(field: Mapping[str, Any]) -> Mapping[str, Any]:
 def column_types(schema: Mapping[str, Any] | None) -> dict[str, ColumnType]:
     """Column types of a struct schema (a key, or the row inside an envelope), in their order."""
     return {name: from_connect(dict(field)) for name, field in fields(schema).items()}
+
+
+def renamed(envelope: Document, names: Mapping[str, str]) -> Document:
+    """An envelope whose rows call their columns by the names that a history has for them."""
+    payload = {
+        part: naming.renamed(of, names) if part in _IMAGES and isinstance(of, dict) else of
+        for part, of in envelope.payload.items()
+    }
+    if envelope.schema is None:
+        return Document(None, payload)
+    parts = [
+        {**of, "fields": _renamed(of, names)} if part in _IMAGES else of
+        for part, of in fields(envelope.schema).items()
+    ]
+    return Document({**envelope.schema, "fields": parts}, payload)
+
+
+def _renamed(row: Mapping[str, Any], names: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    return [{**of, "field": name} for name, of in naming.renamed(fields(row), names).items()]
 
 
 def row_fields(envelope: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from strandline import connectors
+from strandline.cells import naming
 from strandline.cells.modes import NOT_SAID, Modes, defined
 from strandline.cells.types import ColumnType
 from strandline.changes.record import Coordinates
@@ -123,6 +124,14 @@ class Definition:
     since: str
     columns: Types
     others: Types
+
+    def renamed(self, names: Mapping[str, str]) -> "Definition":
+        """The same, by the names that a history has for the columns."""
+        return replace(
+            self,
+            columns=naming.renamed(self.columns, names),
+            others=naming.renamed(self.others, names),
+        )
 
     def types(self, named: Collection[str]) -> dict[str, ColumnType]:
         """The types of the table's columns, and of others that a record names."""

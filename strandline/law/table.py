@@ -198,7 +198,7 @@ class Table:
         merged.check_connectors(facts.connectors)
         if not self.rules.one_table:
             merged.check(facts.latest)
-        columns = columns_of(facts, self._texts(facts))
+        columns = columns_of(facts, self._texts(facts), self.rules.renamed_to)
         truncates = first_fences(self._placed(facts))
         swept = list(sweep.sweeps(facts.first, self._trusted(facts)))
         habits = facts.connector

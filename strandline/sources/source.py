@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from strandline.cells import naming
 from strandline.changes.position import LAST_EPOCH
 from strandline.changes.rules import PLACEHOLDER, Epoch, TableRules, column_type, since
 from strandline.connectors import CONNECTORS
@@ -379,6 +380,7 @@ class _Document:
             ignore=section.strings("ignore"),
             columns=tuple(section.mapping("columns").items()),
             never_streamed=section.strings("never_streamed"),
+            rename=tuple(section.mapping("rename").items()),
             flattened=section.take("flattened", bool, rules.flattened),
             sweep=section.take("sweep", bool, rules.sweep),
             hold_regress=section.take("hold_regress", bool, rules.hold_regress),
@@ -387,7 +389,7 @@ class _Document:
         tolerated = self._tolerance(section, tolerance)
         section.finish()
         self._check(section, own)
-        return TableSpec(topic, name, own, tolerated)
+        return TableSpec(topic, name, own.renamed(), tolerated)
 
     def _check(self, section: Section, rules: TableRules) -> None:
         where = f"{self.path}: {section.title}"
@@ -396,6 +398,7 @@ class _Document:
                 column_type(text)
             except ValueError as error:
                 raise SpecError(f"{where}: 'columns.{column}': {error}") from error
+        self._check_names(where, rules)
         both = set(rules.track) & set(rules.ignore)
         if both:
             raise SpecError(f"{where}: '{min(both)}' is in 'track' and in 'ignore'")
@@ -407,10 +410,25 @@ class _Document:
                     "snapshots read makes no version and identifies no row"
                 )
         contract = dict(rules.columns)
-        for name in ("key", "track", "ignore", "never_streamed"):
-            unknown = [c for c in getattr(rules, name) if contract and c not in contract]
+        for name in ("key", "track", "ignore", "never_streamed", "rename"):
+            asked = rules.renamed_to if name == "rename" else getattr(rules, name)
+            unknown = [c for c in asked if contract and c not in contract]
             if unknown:
                 raise SpecError(
                     f"{where}: '{name}' names the column '{unknown[0]}', which 'columns' lacks; "
                     f"there are {', '.join(contract)}"
                 )
+
+    def _check_names(self, where: str, rules: TableRules) -> None:
+        """Refuses names that columns cannot have, or that two of them would have."""
+        names = dict(rules.rename)
+        wrong = naming.fault(names.values())
+        if wrong is not None:
+            old = next(old for old, new in reversed(names.items()) if new == wrong[0])
+            raise SpecError(f"{where}: 'rename.{old}': {wrong[1]}")
+        kept = {column for column, _ in rules.columns} - names.keys()
+        twice = next((old for old, new in names.items() if new in kept), None)
+        if twice is not None:
+            raise SpecError(
+                f"{where}: 'rename.{twice}': 'columns' has a column '{names[twice]}' already"
+            )

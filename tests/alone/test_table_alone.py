@@ -1,7 +1,7 @@
 """What a history in a real table does when rules, columns or releases change, and what stops it."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,11 +14,13 @@ from strandline.alone.capture import CaptureLake
 from strandline.alone.stores import fencing
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.tables import opened, rows
+from strandline.alone.work import work_off
 from strandline.changes.rules import TableRules
 from strandline.law import in_runs, total
 from strandline.runs import lake as lakes
+from strandline.runs.erasure import Erasure, digest
 from strandline.runs.lake import SourceLake
-from strandline.runs.manifest import TableCut
+from strandline.runs.manifest import TableCut, Work
 from strandline.runs.way import Way
 
 TOPIC = Stream().topic
@@ -294,3 +296,57 @@ def test_tables_that_were_folded_into_one_are_held_where_nobody_says_that_they_a
     capture.rules = lambda _: TableRules()
     assert "public.item_1 and public.item_2" in run(capture, 2, records[2:]).error
     assert versions(capture, "name") == [("a",), ("b",)]
+
+
+def test_a_rename_that_comes_later_makes_the_history_anew_without_the_old_name(capture):
+    s = Stream()
+    s.change("c", 1, 1, name="a", bio="x")
+    s.change("u", 1, 2, name="b", bio="x")
+    run(capture, 1, s.records)
+    capture.rules = lambda _: TableRules(rename=(("bio", "about"),))
+    s.change("u", 1, 3, name="c", bio="y")
+    receipt = run(capture, 2, s.records[2:])
+    assert receipt.error is None
+    assert versions(capture, "name", "about") == [("a", "x"), ("b", "x"), ("c", "y")]
+    fields = opened(capture.lake.history(TOPIC)).schema().fields
+    assert "bio" not in {of.name for of in fields}
+
+
+def test_a_key_is_erased_under_the_name_that_it_had_before_its_column_was_renamed(capture):
+    s = Stream()
+    s.change("c", 1, 1, name="secret")
+    s.add(b'{"id":1}', b'{"op":"u","secret":1}')
+    s.change("c", 2, 2, name="kept")
+    run(capture, 1, s.records)
+    capture.rules = lambda _: TableRules(rename=(("id", "no"),))
+    s.change("u", 2, 3, name="kept, too")
+    run(capture, 2, s.records[3:])
+    manifest = capture.manifest(3, s.records)
+    order = asdict(Erasure((digest('{"no":1}'),)))
+    cut = replace(manifest.tables[0], ranges=())
+    work_off(replace(manifest, work=Work.ERASE, order=order, tables=(cut,)))
+    lake = capture.lake
+    for path in (lake.landing, lake.quarantine, lake.records(TOPIC), lake.history(TOPIC)):
+        assert "secret" not in str(rows(opened(path), "SELECT * FROM stored"))
+
+
+def test_a_rename_of_the_key_that_comes_later_gives_every_version_the_new_key(capture):
+    s = Stream()
+    s.change("c", 1, 1, name="a")
+    s.change("d", 1, 2, newkey=2)
+    s.change("c", 2, 2, name="a", oldkey=1)
+    s.change("c", 3, 3, name="c")
+    run(capture, 1, s.records)
+    capture.rules = lambda _: TableRules(rename=(("id", "no"),))
+    s.change("u", 2, 4, name="b")
+    receipt = run(capture, 2, s.records[4:])
+    assert receipt.error is None
+    assert versions(capture, "_key", "no", "name", "_closed_by", "_moved_to") == [
+        ('{"no":1}', 1, "a", "key_move", '{"no":2}'),
+        ('{"no":2}', 2, "a", "update", None),
+        ('{"no":2}', 2, "b", None, None),
+        ('{"no":3}', 3, "c", None, None),
+    ]
+    s.change("d", 3, 5)
+    run(capture, 3, s.records[5:])
+    assert versions(capture, "_key", "_closed_by")[-1] == ('{"no":3}', "delete")

@@ -99,3 +99,9 @@ def test_a_key_is_found_by_a_number_with_an_exponent():
 def test_where_there_is_nothing_nothing_is_close():
     assert nearest("orders", []) == "there are none yet"
     assert nearest("order", ["orders", "items"]) == "the closest of 2 is orders"
+
+
+@pytest.mark.parametrize("wanted", ['{"_key": 5}', '{"no": 5}', "5"])
+def test_a_key_of_a_renamed_column_is_found_by_either_name(wanted):
+    decoder = Decoder(rules=TableRules(rename=(("_key", "no"),)))
+    assert key(wanted, ['{"no":4}', '{"no":5}'], decoder) == '{"no":5}'

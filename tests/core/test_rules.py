@@ -11,6 +11,7 @@ RULES = TableRules(
     ignore=("seen",),
     columns=(("id", "int32"), ("total", "decimal(10,2)")),
     never_streamed=("total",),
+    rename=(("_id", "id"),),
     epochs=(Epoch(1, 5),),
 )
 

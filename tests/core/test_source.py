@@ -93,6 +93,18 @@ def epochs(*told):
             GOOD + 'never_streamed = ["totl"]\ncolumns.total = "int32"\n',
             ["'never_streamed' names the column 'totl', which 'columns' lacks", "total"],
         ),
+        (GOOD + 'rename._key = "_op"\n', ["'rename._key'", "'_op' is called like one of a hist"]),
+        (GOOD + 'rename.a = ""\n', ["'rename.a'", "no name"]),
+        (GOOD + 'rename = { a = "x", b = "X" }\n', ["'rename.b'", "differ in capitals only"]),
+        (GOOD + 'rename = { a = "x", b = "x" }\n', ["'rename.b'", "two columns are called 'x'"]),
+        (
+            GOOD + 'rename.a = "b"\ncolumns = { a = "int32", b = "int32" }\n',
+            ["'rename.a': 'columns' has a column 'b' already"],
+        ),
+        (
+            GOOD + 'rename.c = "b"\ncolumns = { a = "int32" }\n',
+            ["'rename' names the column 'c', which 'columns' lacks; there are a"],
+        ),
         (GOOD + "[landing]\nmax_segments = 0\n", ["[landing]", "'max_segments'", "1 or more"]),
         (GOOD + "[landing]\nmax_segments = true\n", ["'max_segments'", "a whole number"]),
         (GOOD.replace('name = "orders"', 'name = "../x"'), ["'name'", "'../x'"]),
@@ -192,3 +204,20 @@ def test_a_source_names_its_notifiers(tmp_path):
     text = GOOD + '[[notifier]]\nclass = "a.b.Mail"\narguments = { to = "ops@example.com" }\n'
     (found,) = source(tmp_path, text).notifiers
     assert (found.path, dict(found.arguments)) == ("a.b.Mail", {"to": "ops@example.com"})
+
+
+def test_a_source_file_calls_columns_as_the_source_does_and_rules_as_the_history_does(tmp_path):
+    said = """
+key = ["_key"]
+track = ["_op", "note"]
+ignore = ["_seen"]
+never_streamed = ["total"]
+columns = { _key = "int32", _op = "string", note = "string", _seen = "Date", total = "int32" }
+rename = { _key = "no", _op = "state", _seen = "seen", total = "sum" }
+"""
+    rules = source(tmp_path, GOOD + said).rules("shop.public.orders")
+    assert rules.key == ("no",)
+    assert (rules.track, rules.ignore) == (("state", "note"), ("seen",))
+    assert rules.never_streamed == ("sum",)
+    assert [name for name, _ in rules.columns] == ["no", "state", "note", "seen", "sum"]
+    assert rules.renamed_to["_key"] == "no"

@@ -68,10 +68,14 @@ class _Erased:
         records.forget_failed(self._records, opened(self._history), self._manifest.number)
         digests = self._on_record()
         keys = {key for key in self._known() if digest(key) in digests}
-        did = {"keys": len(digests), "landing": self._from_landing(keys)}
-        for path in self._keyed:
-            if path != self._history:
-                did[path.rpartition("/")[2]] = self._deleted(path, keys)
+        at, former = self._found(keys)
+        own = f"topic = {literal(self._cut.topic)} AND ({at})"
+        did = {"keys": len(digests), "landing": _delete(self._lake.landing, own)}
+        for path in (self._lake.quarantine, self._records):
+            where = f"{self._of(path, keys)} OR {self._keyed[path][0]}({at})"
+            did[path.rpartition("/")[2]] = _delete(path, where)
+        path = self._lake.differences
+        did[path.rpartition("/")[2]] = _delete(path, self._of(path, keys | former))
         self._remove_copies()
         did["history"] = self._from_history(keys)
         scrubbed(self._lake.landing, shared=True)
@@ -147,19 +151,24 @@ class _Erased:
                 found |= {row["k"] for row in _rows(opened(path), sql)}
         return found - {None}
 
-    def _from_landing(self, keys: AbstractSet[str]) -> int:
-        stores = (self._records, self._lake.quarantine)
-        names, of = 'topic_id, partition, "offset"', self._of
-        places = {
-            Coordinates(self._cut.topic, row["partition"], row["offset"], row["topic_id"])
-            for path in stores
-            for row in _rows(opened(path), f"SELECT {names} FROM stored WHERE {of(path, keys)}")  # noqa: S608
-        }
-        own = f"topic = {literal(self._cut.topic)} AND ({landing.lie_at(places)})"
-        return _delete(self._lake.landing, own)
+    def _found(self, keys: AbstractSet[str]) -> tuple[str, AbstractSet[str]]:
+        """The condition that a record is of the keys, by its place, and all that it was called.
 
-    def _deleted(self, path: str, keys: AbstractSet[str]) -> int:
-        return _delete(path, self._of(path, keys))
+        Under other rules, such as another `rename`, the key of the same record was another text.
+        """
+        places, former = set(), set[str]()
+        for path in (self._records, self._lake.quarantine):
+            sql = f'SELECT topic_id, partition, "offset" FROM stored WHERE {self._of(path, keys)}'  # noqa: S608
+            places |= {
+                Coordinates(self._cut.topic, row["partition"], row["offset"], row["topic_id"])
+                for row in _rows(opened(path), sql)
+            }
+        at = landing.lie_at(places)
+        for path in (self._records, self._lake.quarantine):
+            own, (column, *_) = self._keyed[path]
+            sql = f"SELECT DISTINCT {column} AS k FROM stored WHERE {own}({at})"  # noqa: S608
+            former |= {row["k"] for row in _rows(opened(path), sql) if row["k"] is not None}
+        return at, former
 
     def _of(self, path: str, keys: AbstractSet[str]) -> str:
         """The condition that a row of the store is of one of the keys."""

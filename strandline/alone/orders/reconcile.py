@@ -104,7 +104,8 @@ class _Reconciled(TableRun):
             raise Terminal("the history has no rows, so nothing is known of its key")
         keys = names(versions[KEY][0].as_py())
         columns = history.columns(stored)
-        theirs = snapshot.rows(order)
+        theirs, new = snapshot.rows(order), self.cut.rules.renamed_to
+        theirs = theirs.rename_columns([new.get(name, name) for name in theirs.column_names])
         # What the stream never has is not expected to be as the source has it.
         unknown = self.cut.rules.never_streamed
         shared = [n for n in columns if n in theirs.column_names and n not in unknown]

@@ -105,7 +105,8 @@ def schema(columns: Mapping[str, ColumnType]) -> pa.Schema:
     if strange is not None:
         raise BeyondAloneError(
             f"column {strange!r} has letters that take Delta's column mapping, which delta-rs does "
-            "not write: go through Spark (`--engine spark`), or rename the column in the connector"
+            "not write: go through Spark (`--engine spark`), or give it another name with 'rename' "
+            "in the source file"
         )
     business = [(name, _type(of.spark)) for name, of in columns.items()]
     own = [(name, _type(of)) for name, of in (*COLUMNS, *INTERNAL_COLUMNS)]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from strandline import connectors
+from strandline.cells import naming
 from strandline.cells.placeholder import spellings
 from strandline.cells.types import ColumnType
 from strandline.changes import image
@@ -178,7 +179,9 @@ class Decoder:
 
     def _event(self, record: Record, document: Document, op: Op, event: Event) -> Outcome:
         if op is not Op.TRUNCATE:
-            return self._row_change(record, document, op, event)
+            names_of = self.rules.renamed_to
+            named = connect.renamed(document, names_of) if names_of else document
+            return self._row_change(record, named, op, event)
         epoch = self.rules.epoch(record.timestamp)
         position = event.fence(record)
         return Fence(
@@ -213,8 +216,10 @@ class Decoder:
         shown = row.types if op in IMAGES else shown_types(old, types, self._unavailable)
         position = event.position(record)
         epoch = self.rules.epoch(record.timestamp)
-        moved_to = _other(record, NEW_KEY, key, key_types, event) if op is Op.DELETE else None
-        moved_from = _other(record, OLD_KEY, key, key_types, event) if op is Op.CREATE else None
+        moved_to = self._other(record, NEW_KEY, key, key_types, event) if op is Op.DELETE else None
+        moved_from = (
+            self._other(record, OLD_KEY, key, key_types, event) if op is Op.CREATE else None
+        )
         compared = self._compared(old, key, printed) if before else None
         transaction = envelope.get("transaction")
         ordinal = event.ordinal(transaction if isinstance(transaction, dict) else {})
@@ -299,7 +304,10 @@ class Decoder:
         contract = self.rules.contract(event.dialect)
         if not definitions:
             return contract
-        return {**schema_history.in_force(definitions, at).types(named), **contract}
+        definition = schema_history.in_force(definitions, at)
+        if self.rules.rename:
+            definition = definition.renamed(self.rules.renamed_to)
+        return {**definition.types(named), **contract}
 
     def _place(self, record: Record, event: Event) -> str | None:
         """Where in the log the record stands; None where nothing says so."""
@@ -353,11 +361,39 @@ class Decoder:
         if document.schema is not None and isinstance(payload, dict):
             fields = connect.fields(document.schema)
             types = {name: wrapping.type_of(of) for name, of in fields.items()}
+            types = naming.renamed(types, self.rules.renamed_to)
             payload = {name: payload.get(name) for name in fields}
         if not isinstance(payload, dict) or not payload:
             raise UndecodableError("no_key", "the key holds no columns")
         cells, _ = wrapping.unwrap(payload, partial=False)
+        cells = naming.renamed(cells, self.rules.renamed_to)
         return key_of(cells, types, "key"), types
+
+    def _other(
+        self, record: Record, name: str, key: str, types: Mapping[str, ColumnType], event: Event
+    ) -> str | None:
+        """The other key of a move; spelt by the header converter, hence compared after decoding.
+
+        None where no header tells it, or none that can be read as a key of the same columns: then
+        the row ends under one key and begins anew under the other, as if nobody had said where it
+        went. Converters write dates without quotes, or bytes (docs/facts/envelopes.md); one key may
+        have a NULL.
+        """
+        data = record.header(name)
+        if data is None:
+            return None
+        try:
+            payload = connect.parse_header(data, f"header {name}").payload
+            if not isinstance(payload, dict):
+                return None
+            cells, _ = event.unwrap(payload, partial=False)
+            cells = naming.renamed(cells, self.rules.renamed_to)
+            own = json.loads(key)
+            if ROUTED in own and cells.get(ROUTED) is None:
+                cells = {**cells, ROUTED: own[ROUTED]}
+            return key_of({column: cells.get(column) for column in own}, types, name)
+        except UndecodableError:
+            return None
 
     def _tombstone(self, record: Record) -> Outcome:
         if record.key is None and self.rules.key:
@@ -373,7 +409,7 @@ class Decoder:
             identity=(),
             time=self._nameless.time(record),
             stored=record.timestamp,
-            moved_to=_other(record, NEW_KEY, key, key_types, self._nameless),
+            moved_to=self._other(record, NEW_KEY, key, key_types, self._nameless),
         )
         return Decoded(change, {})
 
@@ -420,32 +456,6 @@ def _certain(
     fields = connect.row_fields(schema).items()
     defaults = {name: field.get("default") for name, field in fields}
     return image.certain(before, printed.by_value(defaults))
-
-
-def _other(
-    record: Record, name: str, key: str, types: Mapping[str, ColumnType], event: Event
-) -> str | None:
-    """The other key of a move; spelt by the header converter, hence compared after decoding.
-
-    None where no header tells it, or none that can be read as a key of the same columns: then the
-    row ends under one key and begins anew under the other, as if nobody had said where it went.
-    Converters write dates without quotes, or bytes (docs/facts/envelopes.md); one key may have a
-    NULL.
-    """
-    data = record.header(name)
-    if data is None:
-        return None
-    try:
-        payload = connect.parse_header(data, f"header {name}").payload
-        if not isinstance(payload, dict):
-            return None
-        cells, _ = event.unwrap(payload, partial=False)
-        own = json.loads(key)
-        if ROUTED in own and cells.get(ROUTED) is None:
-            cells = {**cells, ROUTED: own[ROUTED]}
-        return key_of({column: cells.get(column) for column in own}, types, name)
-    except UndecodableError:
-        return None
 
 
 def _text(data: bytes | None) -> str | None:

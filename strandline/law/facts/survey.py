@@ -1,6 +1,6 @@
 """The second round of facts: what only the places of rows tell, once the first is known of all."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from strandline.cells import inference, naming, widening
 from strandline.cells.types import ColumnType
@@ -13,12 +13,14 @@ from strandline.law.facts import Facts
 from strandline.law.group import in_flight, moves, repetition, sweep
 
 
-def columns_of(facts: Facts, texts: frozenset[str]) -> dict[str, ColumnType]:
+def columns_of(
+    facts: Facts, texts: frozenset[str], renamed_to: Mapping[str, str]
+) -> dict[str, ColumnType]:
     """The business columns: declared ones as they appeared, then inferred ones by name.
 
     Raises `Terminal` where a column's values have no type in common, or its name is taken.
     """
-    naming.check({**facts.declared, **facts.inferred})
+    naming.check({**facts.declared, **facts.inferred}, renamed_to)
     shown = {
         name: inference.merged(name, sorted(kinds, key=kinds.__getitem__))
         for name, kinds in facts.inferred.items()

@@ -62,10 +62,15 @@ class _Erased:
         store.forget_failed()
         self._table.take_over(store)
         digests = self._on_record()
-        did = {"keys": digests.count(), "landing": self._from_landing(digests)}
-        for path in self._keyed:
-            if path != self._history and delta.exists(self._spark, path):
-                did[path.rpartition("/")[2]] = self._deleted(path, digests)
+        places, names = self._found(digests)
+        reach = F.col("t.topic") == self._cut.topic
+        landed = delta.remove(self._spark, self._lake.landing, places, reach)
+        did = {"keys": digests.count(), "landing": landed}
+        for path in (self._lake.quarantine, self._records):
+            if self._is(path):
+                did[path.rpartition("/")[2]] = self._removed(path, places)
+        if self._is(self._lake.differences):
+            did["differences"] = self._deleted(self._lake.differences, names)
         self._remove_copies()
         did["history"] = self._from_history(digests)
         scrubbed(self._spark, self._lake.landing, shared=True)
@@ -139,13 +144,31 @@ class _Erased:
             pairs.append(both.select(F.col("keys")[0].alias("a"), F.col("keys")[1].alias("b")))
         return pairs
 
-    def _from_landing(self, digests: DataFrame) -> int:
-        """First of all: the records and the quarantine still say where they lie."""
+    def _found(self, digests: DataFrame) -> tuple[DataFrame, DataFrame]:
+        """Where the records of the keys lie, and digests of all that these were called.
+
+        Under other rules, such as another `rename`, the key of the same record was another text.
+        """
         stores = [path for path in (self._records, self._lake.quarantine) if self._is(path)]
-        places = [self._of(path, digests).select(*_PLACE) for path in stores]
-        reach = F.col("t.topic") == self._cut.topic
-        every = reduce(DataFrame.unionByName, places)
-        return delta.remove(self._spark, self._lake.landing, every, reach)
+        every = [self._of(path, digests).select(*_PLACE) for path in stores]
+        places = kept(reduce(DataFrame.unionByName, every).distinct())
+        called = [
+            self._at(path, places).select(_digest(F.col(self._keyed[path][0])).alias("digest"))
+            for path in stores
+        ]
+        named = reduce(DataFrame.unionByName, called).where("digest IS NOT NULL")
+        return places, kept(named.unionByName(digests).distinct())
+
+    def _at(self, path: str, places: DataFrame) -> DataFrame:
+        """The rows of a store that lie at these places."""
+        return self._rows(path).join(places, list(_PLACE), "left_semi")
+
+    def _removed(self, path: str, places: DataFrame) -> int:
+        """Deletes them, under whatever name; how many there were."""
+        count = self._at(path, places).count()
+        own = self._own("t.table") if path in self._shared else F.lit(True)
+        delta.remove(self._spark, path, places, own)
+        return count
 
     def _is(self, path: str) -> bool:
         return delta.exists(self._spark, path)

@@ -100,7 +100,10 @@ class _Reconciled(TableRun):
         # What the stream never has is not expected to be as the source has it.
         others = _META | {*self.cut.rules.never_streamed}
         columns = [name for name in history.columns if name not in others]
-        rows, shared = _snapshot(self.spark, order, history, columns)
+        rows = _snapshot(self.spark, order)
+        new = self.cut.rules.renamed_to
+        rows = rows.toDF(*[new.get(name, name) for name in rows.columns])
+        rows, shared = _in_types(rows, history, columns)
         keys = _key_columns(history)
         missing = [name for name in keys if name not in shared]
         if missing:
@@ -235,19 +238,23 @@ class _Naming:
 _THEIRS = "_their_key"
 
 
-def _snapshot(
-    spark: SparkSession, order: Reconciliation, history: DataFrame, columns: Sequence[str]
-) -> tuple[DataFrame, list[str]]:
-    """The source's rows in the history's types, and the columns that both have.
-
-    Raises `Terminal` where a cell is no value of its column's type: it would be taken for NULL.
-    """
+def _snapshot(spark: SparkSession, order: Reconciliation) -> DataFrame:
+    """The source's rows."""
     reader = spark.read.format(order.format)
     if order.format == "csv":
         reader = reader.options(header="true", nullValue=order.null, escape='"', multiLine="true")
     if order.format == "json":
         reader = reader.option("primitivesAsString", "true")
-    rows = reader.load(order.snapshot)
+    return reader.load(order.snapshot)
+
+
+def _in_types(
+    rows: DataFrame, history: DataFrame, columns: Sequence[str]
+) -> tuple[DataFrame, list[str]]:
+    """The source's rows in the history's types, and the columns that both have.
+
+    Raises `Terminal` where a cell is no value of its column's type: it would be taken for NULL.
+    """
     shared = [name for name in columns if name in rows.columns]
     types = {field.name: field.dataType for field in history.schema}
     cells = {name: _typed(rows, name, types[name]) for name in shared}

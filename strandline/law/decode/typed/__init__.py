@@ -29,9 +29,10 @@ class Typed:
         """For the records that `decoder` would read of its topic."""
         rules = decoder.rules
         # Lineages, keys that are no keys of records, flattened rows, columns that schema changes
-        # describe by their place in the log or that only snapshots read, are the general decoder's.
-        special = rules.key or rules.epochs or rules.flattened or rules.never_streamed
-        plain = not (special or decoder.history)
+        # describe by their place in the log, that only snapshots read or that have another name
+        # here, are the general decoder's.
+        special = (rules.key, rules.epochs, rules.flattened, rules.never_streamed, rules.rename)
+        plain = not (any(special) or decoder.history)
         self._asked, self._accepts = accepts, accepts and plain
         self._layouts = Layouts(rules)
         self._reader = Reader(spellings(rules.placeholder))
