@@ -51,7 +51,7 @@ def general(records: Records) -> Sized:
 def fold(records: Records) -> Callable[[], Sized]:
     """Versions of rows that have been decoded, and lie by key and position."""
     keys, (facts, _) = _decoded(records)
-    columns = columns_of(facts, frozenset())
+    columns = columns_of(facts, frozenset(), {})
     tracked = list(columns)
 
     def run() -> Sized:

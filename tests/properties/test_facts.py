@@ -55,7 +55,9 @@ def test_a_survey_of_all_rows_is_known_already_by_one_who_surveyed_them(source):
     for seed, _, rows, facts in told(source):
         surveyed = survey(merged(facts), rows, ())
         assert survey(surveyed, rows[::-1], ()) == surveyed, seed
-        assert columns_of(surveyed, frozenset()) == columns_of(merged(facts), frozenset()), seed
+        assert columns_of(surveyed, frozenset(), {}) == columns_of(
+            merged(facts), frozenset(), {}
+        ), seed
 
 
 def test_facts_are_the_same_after_they_were_written_down(source):
