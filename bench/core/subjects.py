@@ -24,7 +24,7 @@ from strandline.law.landed import Landed
 from strandline.law.onward import Heads, Piece, Runner
 from strandline.law.plain.fold import Fences
 from strandline.law.plain.keys import PlainKeys
-from strandline.law.shard import Known, Making, Reader
+from strandline.law.shard import Known, Making, Read, Reader
 from strandline.law.versions import FIELDS, Versions
 
 _CONNECTOR = CONNECTORS["postgresql"]
@@ -84,22 +84,25 @@ def hot_key(batches: Iterable[Records]) -> Iterator[object]:
     remaining = iter(batches)
     landed = (each.landed for each in remaining)
     first = next(landed)
-    runner = _runner(first)
+    known = _known(first)
+    reader = Reader.of(known, hands_on=True)
     every = chain([first], landed)
     del first  # which nobody is to keep
-    yield from runner.run(Piece(_NO_HEADS, each, _keys(each), goes_on=True) for each in every)
+    yield from Runner.of(known, None).run(_piece(reader.read(each)) for each in every)
 
 
-def _keys(landed: Landed) -> list[str]:
-    """The keys of records, which are canonical as they stand."""
-    return [key.decode() for key in landed.key if key is not None]
+def _piece(read: Read) -> Piece:
+    keys = [key for key in read.keys if key is not None]
+    if read.transit is None:
+        raise ValueError("nothing is handed on")
+    return Piece(_NO_HEADS, read.transit, keys, goes_on=True)
 
 
-def _runner(landed: Landed) -> Runner:
-    """What goes on with a table of which one batch says all that is to be known."""
+def _known(landed: Landed) -> Known:
+    """What is known of a table of which one batch says all that is to be known."""
     making = Making(TOPIC, _CONNECTOR, CONTRACT, _RECORDED_AT)
     known = Known(making, Announced(SchemaHistory(), ()))
-    return Runner.of(known.with_facts(Reader.of(known).read(landed).facts), None)
+    return known.with_facts(Reader.of(known).read(landed).facts)
 
 
 def _decoded(records: Records) -> tuple[PlainKeys, tuple[Facts, Sequence[Record]]]:

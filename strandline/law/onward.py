@@ -10,15 +10,13 @@ from typing import Any
 
 from strandline.changes.position import FIRST_EPOCH
 from strandline.law import group
-from strandline.law.decode.typed import Typed
-from strandline.law.landed import Landed
 from strandline.law.plain import heads
 from strandline.law.plain.fold import SEQ_FROM, SEQ_TO, Fences, Made, Standing, fold
 from strandline.law.plain.rows import Rows
+from strandline.law.plain.transit import Transit
 from strandline.law.shard import Known
 from strandline.law.versions import as_columns
 
-_NEW_KEY = "__debezium.newkey"
 _NO_FENCES = Fences((), (), frozenset(), ())
 
 
@@ -111,21 +109,20 @@ class Piece:
     """
 
     heads: Heads
-    landed: Landed
+    records: Transit
     keys: Sequence[str]
     goes_on: bool = False
 
 
 @dataclass(slots=True)
 class Runner:
-    """What a task goes on with; it keeps what it has learned of how records are written.
+    """What a task goes on with.
 
     `since` is the first position at which a fence stands that did not before, as a major part.
     """
 
     known: Known
     view: group.Table
-    typed: Typed
     fences: Fences | None
     since: str | None
 
@@ -133,8 +130,7 @@ class Runner:
     def of(known: Known, since: str | None) -> "Runner":
         """One for a table."""
         view = known.view
-        decoder = known.table().records.decoder
-        return Runner(known, view, Typed(decoder), Fences.of(view.fences), since)
+        return Runner(known, view, Fences.of(view.fences), since)
 
     def run(self, pieces: Iterable[Piece]) -> Iterator[Onward]:
         """What becomes of the keys, piece by piece: however many records a key has, few are held.
@@ -147,14 +143,14 @@ class Runner:
             if held is not None and held.last is not None:
                 heads_of = heads_of.with_others(held.last)
             lost = {held.key} if held is not None and held.last is None else set[str]()
-            made = self._folded(heads_of, piece.landed, piece.keys, lost)
+            made = self._folded(heads_of, piece.records, piece.keys, lost)
             if held is not None:
                 made.credit(held)
             held = made.held_back(piece.keys[-1]) if piece.goes_on else None
             yield made
 
     def _folded(
-        self, heads_of: Heads, landed: Landed, keys: Sequence[str], lost: Collection[str]
+        self, heads_of: Heads, records: Transit, keys: Sequence[str], lost: Collection[str]
     ) -> Onward:
         connector, left = self.view.connector, set(lost)
         rows = Rows()
@@ -165,17 +161,14 @@ class Runner:
             return _nothing(rows, tuple(self.view.columns), {*keys, *standing} | left)
         if connector.infers_moves:
             left |= set(keys)
-        read, rejected = self.typed.read(landed.key, landed.value, landed.timestamp, landed.headers)
-        new = rows.add(read, landed, range(len(landed)))
-        absorbed = self._behind_deletes(landed, keys, rows, new, rejected, left)
-        rows.align(self.view.columns, self.typed.shapes, self.view.shape.tracked)
+        rows.align(self.view.columns, (), self.view.shape.tracked)
+        new, deletes = records.unpacked(keys, rows)
+        absorbed = _behind_deletes(records, keys, deletes, left)
         members: dict[str, list[int]] = {}
         for n in new:
             members.setdefault(rows.key[n], []).append(n)
         left |= self._not_plain(rows, members, standing)
-        named = set(keys)
-        left |= {keys[rows.record[n]] for n in new if rows.key[n] != keys[rows.record[n]]}
-        wanted = {key: own for key, own in members.items() if key not in left and key in named}
+        wanted = {key: own for key, own in members.items() if key not in left}
         if self.since is not None:
             wanted |= {
                 key: []
@@ -208,36 +201,6 @@ class Runner:
             else:
                 found[key] = stands
         return found
-
-    def _behind_deletes(  # noqa: PLR0913, PLR0917 - what the stream has come to
-        self,
-        landed: Landed,
-        keys: Sequence[str],
-        rows: Rows,
-        new: Iterable[int],
-        rejected: Sequence[int],
-        left: set[str],
-    ) -> dict[str, int]:
-        """Counts tombstones that add nothing to the delete before them; leaves what is unclear."""
-        deletes = {rows.record[n]: n for n in new if rows.op[n] == "d"}
-        absorbed: dict[str, int] = {}
-        for number in rejected:
-            key = keys[number]
-            is_behind = (
-                number - 1 in deletes
-                and keys[number - 1] == key
-                and landed.value[number] is None
-                and landed.key[number] == landed.key[number - 1]
-                and landed.partition[number] == landed.partition[number - 1]
-                and landed.topic_id[number] == landed.topic_id[number - 1]
-                and not any(name.startswith(_NEW_KEY) for name, _ in landed.headers[number])
-                and self.typed.is_plain_key(landed.key[number])
-            )
-            if is_behind:
-                absorbed[key] = absorbed.get(key, 0) + 1
-            else:
-                left.add(key)
-        return absorbed
 
     def _not_plain(
         self, rows: Rows, members: Mapping[str, list[int]], standing: Mapping[str, Standing]
@@ -297,6 +260,30 @@ class Runner:
 
 def _head(of: Standing) -> Made:
     return of.versions[-1] if of.open is None else of.open
+
+
+def _behind_deletes(
+    records: Transit, keys: Sequence[str], deletes: Mapping[int, bytes], left: set[str]
+) -> dict[str, int]:
+    """Counts tombstones that add nothing to the delete before them; leaves what is unclear."""
+    absorbed: dict[str, int] = {}
+    partition, topic_id = records.partition, records.topic_id
+    for at, row in enumerate(records.row):
+        if row is not None:
+            continue
+        key, own = keys[at], records.tombstone[at]
+        is_behind = (
+            own is not None
+            and deletes.get(at - 1) == own
+            and keys[at - 1] == key
+            and partition[at] == partition[at - 1]
+            and topic_id[at] == topic_id[at - 1]
+        )
+        if is_behind:
+            absorbed[key] = absorbed.get(key, 0) + 1
+        else:
+            left.add(key)
+    return absorbed
 
 
 def _nothing(rows: Rows, columns: Sequence[str], left: Collection[str]) -> Onward:

@@ -69,6 +69,9 @@ class Parts(Protocol):
     def read(self, known: Known) -> Said:
         """Has the records read that are to be entered."""
 
+    def enter(self) -> None:
+        """Has entered what was read last."""
+
     def derived(self, now: Known, before: Known, extent: Extent) -> Told:
         """Has shards folded; the versions stay with them."""
 
@@ -88,6 +91,7 @@ def reading(parts: Parts, known: Known) -> tuple[Known, Said]:
         said = parts.read(known)
         now = known.with_facts(known.facts + said.facts)
         if is_read(known.facts, now.facts):
+            parts.enter()
             return now, said
         known = now
 

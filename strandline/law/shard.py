@@ -25,11 +25,12 @@ from strandline.law.continuation import (
     lowest,
     shown_by,
 )
-from strandline.law.decode.general import Decoder, Kin
+from strandline.law.decode.general import NEW_KEY, Decoder, Kin
 from strandline.law.decode.typed import Typed
 from strandline.law.facts import NONE, Facts
 from strandline.law.group import Doubts, repetition
-from strandline.law.landed import Landed
+from strandline.law.landed import Headers, Landed
+from strandline.law.plain.transit import Transit, packed
 from strandline.law.records import written_alike
 from strandline.law.table import Table
 from strandline.law.versions import Versions
@@ -127,7 +128,7 @@ class Read:
     """What records say, an entry of each list for each of them, as in `continuation.Entry`.
 
     `refused` are those that cannot be read, by their number. `lowest` is the first position of
-    their changes, behind all others where there is none.
+    their changes, behind all others where there is none. `transit` is what is folded elsewhere.
     """
 
     keys: Sequence[str | None]
@@ -136,19 +137,25 @@ class Read:
     refused: Mapping[int, Quarantined]
     facts: Facts
     lowest: str
+    transit: Transit | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads records of a table; it keeps what it has learned of how they are written."""
+    """Reads records of a table; it keeps what it has learned of how they are written.
+
+    `view`: what rows are put into the columns of that are to be folded elsewhere; None: none are.
+    """
 
     known: Known
     typed: Typed
+    view: group.Table | None = None
 
     @staticmethod
-    def of(known: Known) -> "Reader":
-        """One for a table of which this is known."""
-        return Reader(known, Typed(known.table().records.decoder))
+    def of(known: Known, *, hands_on: bool = False) -> "Reader":
+        """One for a table of which this is known; `hands_on`: its rows are folded elsewhere."""
+        view = known.view if hands_on else None
+        return Reader(known, Typed(known.table().records.decoder), view)
 
     def read(self, landed: Landed) -> Read:
         """What these records say, in the light of what is known of their table."""
@@ -166,7 +173,23 @@ class Reader:
             refused = {numbers[at]: each for at, each in table.records.refused.items()}
         joined = any(each is not None for each in (*others, *links))
         facts = _told(table.surveyed(), self.known.facts) + Facts(joined=joined)
-        return Read(keys, others, links, refused, facts, lowest(table))
+        transit = None if self.view is None else self._transit(table, landed, self.view)
+        return Read(keys, others, links, refused, facts, lowest(table), transit)
+
+    def _transit(self, table: Table, landed: Landed, view: group.Table) -> Transit:
+        rows = table.plain.rows
+        rows.align(view.columns, self.typed.shapes, view.shape.tracked)
+        tombstones = [
+            key if value is None and self._may_follow(key, headers) else None
+            for key, value, headers in zip(landed.key, landed.value, landed.headers, strict=True)
+        ]
+        places = landed.topic_id, landed.partition, landed.offset
+        return Transit(*places, packed(rows, landed), tombstones)
+
+    def _may_follow(self, key: bytes | None, headers: Headers) -> bool:
+        """Whether a tombstone adds nothing to the delete before it, if one of these bytes is."""
+        moves = any(name.startswith(NEW_KEY) for name, _ in headers)
+        return not moves and self.typed.is_plain_key(key)
 
 
 _Names = list[str | None]
@@ -195,6 +218,12 @@ def _told(facts: Facts, known: Facts) -> Facts:
 def is_read(before: Facts, after: Facts) -> bool:
     """Whether records that were read by the one would be read the same by the other."""
     return _kin(before) == _kin(after) and before.open == after.open and before.reads == after.reads
+
+
+def lie_alike(before: Known, after: Known) -> bool:
+    """Whether rows that were put into columns by the one lie there as by the other."""
+    was, now = before.view, after.view
+    return [*was.columns.items()] == [*now.columns.items()]
 
 
 def _kin(facts: Facts) -> Kin:

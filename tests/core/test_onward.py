@@ -1,5 +1,6 @@
 """Keys that go on from their last versions, piece by piece."""
 
+from dataclasses import fields
 from itertools import pairwise
 
 import pytest
@@ -15,6 +16,7 @@ from strandline.law import in_runs
 from strandline.law.continuation import Announced
 from strandline.law.landed import COLUMNS, Landed
 from strandline.law.onward import Heads, Piece, Runner
+from strandline.law.plain.transit import Transit
 from strandline.law.shard import Known, Making, Reader
 from strandline.law.versions import FIELDS
 
@@ -33,22 +35,29 @@ def of_one_key(given):
     return only(given.landed, [n for n, key in enumerate(keys) if key == busy])
 
 
-def runner(given, landed):
-    making = Making(TOPIC, CONNECTOR, given.rules, recorded_at([]))
-    known = Known(making, Announced(SchemaHistory(), ()))
-    return Runner.of(known.with_facts(Reader.of(known).read(landed).facts), None)
+def known_of(rules, landed, topic=TOPIC):
+    """What is known of a table when these records have been read."""
+    known = Known(Making(topic, CONNECTOR, rules, recorded_at([])), Announced(SchemaHistory(), ()))
+    return known.with_facts(Reader.of(known).read(landed).facts)
+
+
+def piece(transit, keys, numbers, *, goes_on):
+    """Some of the records on their way."""
+    columns = ([getattr(transit, of.name)[n] for n in numbers] for of in fields(transit))
+    return Piece(NO_HEADS, Transit(*columns), [keys[n] for n in numbers], goes_on=goes_on)
 
 
 def folded(given, landed, size):
     """What becomes of the key, of pieces of so many records."""
     # A tombstone is never parted from the delete before it.
     places = [n for n in range(0, len(landed), size) if landed.value[n] is not None]
-    pieces = []
-    for place, end in pairwise([*places, len(landed)]):
-        part = only(landed, range(place, end))
-        keys = [key.decode() for key in part.key]
-        pieces.append(Piece(NO_HEADS, part, keys, goes_on=end < len(landed)))
-    return list(runner(given, landed).run(pieces))
+    known = known_of(given.rules, landed)
+    read = Reader.of(known, hands_on=True).read(landed)
+    pieces = [
+        piece(read.transit, read.keys, range(place, end), goes_on=end < len(landed))
+        for place, end in pairwise([*places, len(landed)])
+    ]
+    return list(Runner.of(known, None).run(pieces))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
@@ -85,11 +94,8 @@ def test_a_version_of_the_piece_before_is_of_this_run_though_nothing_changes_it_
     s.change("u", 1, 20, name="A")
     landed = Landed(s.topic)
     landed.add(s.records)
-    making = Making(s.topic, CONNECTOR, TableRules(), recorded_at(s.records))
-    known = Known(making, Announced(SchemaHistory(), ()))
-    read = Reader.of(known).read(landed)
-    one, other = (
-        Piece(NO_HEADS, only(landed, [n]), [read.keys[n]], goes_on=n == 0) for n in (0, 1)
-    )
-    _, last = Runner.of(known.with_facts(read.facts), None).run([one, other])
+    known = known_of(TableRules(), landed, s.topic)
+    read = Reader.of(known, hands_on=True).read(landed)
+    one, other = (piece(read.transit, read.keys, [n], goes_on=n == 0) for n in (0, 1))
+    _, last = Runner.of(known, None).run([one, other])
     assert (last.recorded, last.changes) == ([None], [2])

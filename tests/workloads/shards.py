@@ -17,9 +17,10 @@ from strandline.law import Rules, no_rules, rounds, shard
 from strandline.law.continuation import Announced, Entry, carried
 from strandline.law.facts import Facts, document
 from strandline.law.facts.announcements import Announcements
-from strandline.law.landed import COLUMNS, Landed
+from strandline.law.landed import Landed
 from strandline.law.onward import Heads, Onward, Piece, Runner
 from strandline.law.plain import heads
+from strandline.law.plain.transit import Transit
 from strandline.law.rounds import Extent, Said
 from strandline.law.shard import Known, Making, Pile, Told
 from strandline.law.table import TableHistory
@@ -55,6 +56,8 @@ class Cut:
     onward: dict[str, tuple[list[Version], str | None, Counts]] = field(default_factory=dict)
     begun: dict[str, list[Version]] = field(default_factory=lambda: defaultdict(list))
     went_on: int = 0
+    read_by: Known = field(init=False)
+    on_the_way: dict[Coordinates, tuple[bytes | None, bytes | None]] = field(default_factory=dict)
 
     def run(self, records: Iterable[Record], now: Announced) -> None:
         """A run onto what is on record; one that fails leaves its records to the next."""
@@ -104,9 +107,13 @@ class Cut:
     def read(self, known: Known) -> Said:
         """See `rounds.Parts`."""
         said = []
+        self.read_by = known
         for batch in dealt(self.choices, self.read_now):
             landed, records = self._landed(batch), {record.at: record for record in batch}
-            told = shard.Reader.of(known).read(landed)
+            told = shard.Reader.of(known, hands_on=True).read(landed)
+            assert told.transit is not None
+            on_the_way = zip(told.transit.row, told.transit.tombstone, strict=True)
+            self.on_the_way |= {landed.at(n): each for n, each in enumerate(on_the_way)}
             entries = map(Entry, told.keys, told.others, told.links)
             for n, entry in enumerate(entries):
                 self.entered[landed.at(n)] = records[landed.at(n)], entry, self.run_number
@@ -114,6 +121,9 @@ class Cut:
             counts = len(landed), len(told.refused), nowhere
             said.append(Said(told.facts, told.lowest, *counts))
         return reduce(add, said, Said())
+
+    def enter(self) -> None:
+        """See `rounds.Parts`; it is, while it is read."""
 
     def derived(self, now: Known, before: Known, extent: Extent) -> Told:
         """See `rounds.Parts`."""
@@ -161,6 +171,8 @@ class Cut:
 
     def _onward(self, now: Known, extent: Extent) -> set[str]:
         """Has keys go on from their last versions; the others, that are left."""
+        if not shard.lie_alike(self.read_by, now):
+            self.read(now)
         runner = Runner.of(now, extent.since)
         records: dict[str, list[Record]] = defaultdict(list)
         before: set[str] = set()
@@ -180,28 +192,34 @@ class Cut:
             moments = [micros(v.recorded_at) for v in last]
             of = Heads(fields, business, [self.seen.get(v.key) for v in last], moments)
             sorted_in = [(key, r) for key in own for r in sorted(records[key], key=_place)]
-            landed = Landed(self.making.topic)
-            for _, record in sorted_in:
-                one = Landed(self.making.topic)
-                one.add([record])
-                landed.extend(one)
-            for made in runner.run(self._pieces(of, landed, [key for key, _ in sorted_in])):
+            for made in runner.run(self._pieces(of, sorted_in)):
                 left |= made.left
                 self._take(made)
         return left
 
-    def _pieces(self, of: Heads, landed: Landed, keys: list[str]) -> Iterator[Piece]:
+    def _pieces(self, of: Heads, records: list[tuple[str, Record]]) -> Iterator[Piece]:
         """All of it, but for a large group, of which some pieces come first."""
         start = 0
-        count = len(keys)
+        count, keys = len(records), [key for key, _ in records]
         if len(set(keys)) == 1 and count > 2:
             start = self.choices.between(1, count - 1)
-            while start and landed.value[start] is None:
+            while start and records[start][1].value is None:
                 start -= 1
         none = Heads({name: [] for name in of.fields}, [[] for _ in of.business], [], [])
         if start:
-            yield Piece(of, _part(landed, 0, start), keys[:start], goes_on=True)
-        yield Piece(none if start else of, _part(landed, start, count), keys[start:])
+            yield Piece(of, self._transit(records[:start]), keys[:start], goes_on=True)
+        yield Piece(none if start else of, self._transit(records[start:]), keys[start:])
+
+    def _transit(self, records: list[tuple[str, Record]]) -> Transit:
+        places = [record.at for _, record in records]
+        found = [self.on_the_way[at] for at in places]
+        return Transit(
+            [at.topic_id for at in places],
+            [at.partition for at in places],
+            [at.offset for at in places],
+            [row for row, _ in found],
+            [key for _, key in found],
+        )
 
     def _take(self, made: Onward) -> None:
         versions: dict[str, list[Version]] = defaultdict(list)
@@ -227,11 +245,6 @@ class Cut:
         found = Landed(self.making.topic)
         found.add(records)
         return found
-
-
-def _part(landed: Landed, start: int, end: int) -> Landed:
-    columns = {name: getattr(landed, name)[start:end] for name in COLUMNS}
-    return Landed(landed.topic, **columns)
 
 
 def _place(record: Record) -> tuple[str, int, int]:

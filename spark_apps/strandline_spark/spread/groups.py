@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 
 from strandline.law.group.edges import joined
 from strandline_spark.checkpoint import kept
+from strandline_spark.spread.rows import GROUP
 
-GROUP = "group"
 _NAMES = ("entry_key", "entry_other", "entry_link")
 _TASKS = 4  # for each processor
 _FEW = 100_000  # names that every task may be told of

@@ -1,22 +1,25 @@
 """Keys that go on from their last versions, in Spark's tasks: see `strandline.law.onward`."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from strandline.alone.stores import history, landing
+from strandline.alone.stores import history
+from strandline.alone.stores.datafiles import Target, Writers
 from strandline.alone.stores.history import Beside
 from strandline.cells import values
 from strandline.cells.types import ColumnType, Kind
-from strandline.changes.columns import IS_CURRENT, KEY, RECORDED_AT, SEQ_FROM, SEQ_SEEN
+from strandline.changes.columns import IS_CURRENT, IS_HEAD, KEY, RECORDED_AT, SEQ_FROM, SEQ_SEEN
 from strandline.law.facts import Facts
 from strandline.law.onward import Heads, Onward, Piece, Runner
+from strandline.law.plain.transit import Transit
 from strandline.law.shard import Known, Told
 from strandline.law.versions import FIELDS
 from strandline.runs.receipt import Counts
@@ -25,9 +28,11 @@ from strandline_spark.checkpoint import kept
 from strandline_spark.delta import quoted
 from strandline_spark.single import single
 from strandline_spark.spread.folding import history_schema
-from strandline_spark.spread.groups import GROUP, Touched
+from strandline_spark.spread.groups import Touched
+from strandline_spark.spread.reading import Files
 from strandline_spark.spread.replacement import GONE, Replacement, remembered
-from strandline_spark.spread.rows import RECORD, pieces, uncollected
+from strandline_spark.spread.rows import GROUP, pieces, uncollected
+from strandline_spark.spread.telling import Telling
 
 # What is told of a key beside its versions, on the last of them, or on a row without a version.
 LEFT, STOOD, WAS_OPEN, CHANGES, ABSORBED, SAME = (
@@ -41,10 +46,14 @@ _HEAD = "head"
 
 @dataclass(frozen=True, slots=True)
 class Went:
-    """What became of keys that could go on: `rows`, kept, and what they sum up to (`_sums`)."""
+    """What became of keys that could go on: what they sum up to (`_sums`), and their `rows`, kept.
+
+    Where tasks have written the versions to `files`, rows are only of keys that have none.
+    """
 
     rows: DataFrame
     sums: Mapping[str, int]
+    files: Files | None = None
 
     @property
     def left(self) -> DataFrame | None:
@@ -52,6 +61,14 @@ class Went:
         if not self.sums["left"]:
             return None
         return self.rows.where(LEFT).select(F.col(KEY).alias("name"))
+
+    def has(self, keys: Touched, history: str) -> bool:
+        """Whether any of these keys has gone on, with versions that are in files."""
+        own = self.rows.where(f"NOT {LEFT}").select(KEY)
+        if self.files:
+            paths = [f"{history}/{file.path}" for file in self.files]
+            own = own.unionByName(own.sparkSession.read.parquet(*paths).select(KEY))
+        return not keys.of(own, KEY).isEmpty()
 
     def without(self, keys: Touched) -> "Went":
         """Only keys that are none of these, which have been derived."""
@@ -114,22 +131,30 @@ def _sums() -> list[Column]:
     ]
 
 
-def goes_on(
-    records: DataFrame, heads: DataFrame | None, now: Known, since: str | None, tasks: int
+def goes_on(  # noqa: PLR0913, PLR0917 - what a task is given
+    records: DataFrame,
+    heads: DataFrame | None,
+    now: Known,
+    since: str | None,
+    tasks: int,
+    target: Target | None,
 ) -> Went:
-    """Folds records (as they are entered) onto the heads of a history; None: there is none yet."""
-    columns = now.view.columns
-    own = records.select(F.col("entry_key").alias(GROUP), *RECORD.names)
+    """Folds records that are on their way onto the heads of a history; None: there is none yet.
+
+    `target`: where tasks write the versions, where they are not rows.
+    """
+    columns, own = now.view.columns, records
     if heads is not None:
         row = F.struct(*(F.col(quoted(name)) for name in heads.columns)).alias(_HEAD)
         own = own.unionByName(heads.select(F.col(KEY).alias(GROUP), row), allowMissingColumns=True)
     order = [GROUP, "topic_id", "partition", "offset"]
     ordered = own.repartition(tasks, GROUP).sortWithinPartitions(*order)
     schema = StructType([*history_schema(columns).fields, *delta.schema(_TOLD).fields])
-    seen = Observation("onward")
-    rows = ordered.mapInArrow(_Going(now, since, columns), schema)
-    rows = kept(rows.observe(seen, *_sums()))
-    return Went(rows, seen.get)
+    spark = records.sparkSession
+    sums, files = Telling.of(spark, Counter[str]()), Telling[Files].of(spark, ())
+    task = _Going(now, since, columns, sums.tell, target, files.tell)
+    rows = kept(ordered.mapInArrow(task, schema))
+    return Went(rows, sums.told, None if target is None else files.told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +162,9 @@ class _Going:
     known: Known
     since: str | None
     columns: Mapping[str, ColumnType]
+    tell: Callable[[int, Counter[str]], None]
+    target: Target | None
+    tell_files: Callable[[int, Files], None]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with uncollected():
@@ -144,16 +172,26 @@ class _Going:
 
     def _each(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         runner = Runner.of(self.known, self.since)
+        writers = None if self.target is None else Writers(self.target, IS_HEAD)
+        sums = Counter[str]()
         for made in runner.run(self._pieces(batches)):
-            yield from self._versions(made).to_batches()
+            sums += _summed(made)
+            if writers is None:
+                yield from self._told(made).to_batches()
+            else:
+                writers.write(self._versions(made))
             yield from self._bare(made).to_batches()
+        self.tell(0, sums)
+        if writers is not None:
+            self.tell_files(0, tuple(writers.close()))
 
     def _pieces(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
-        topic = self.known.making.topic
-        for rows, goes_on in pieces(batches, GROUP):
-            records = rows.filter(pc.is_valid(rows["topic_id"]))
-            keys = records[GROUP].to_pylist()
-            yield Piece(self._heads(rows), landing.columns(records, topic), keys, goes_on)
+        for rows, goes_on in pieces(batches):
+            records = rows
+            if _HEAD in rows.column_names:
+                records = rows.filter(pc.is_valid(rows["topic_id"]))
+            columns = (records[of.name].to_pylist() for of in fields(Transit))
+            yield Piece(self._heads(rows), Transit(*columns), records[GROUP].to_pylist(), goes_on)
 
     def _heads(self, rows: pa.Table) -> Heads:
         """The heads among the rows."""
@@ -161,20 +199,23 @@ class _Going:
             return Heads({name: [] for name in FIELDS}, [], [], [])
         of = rows.filter(pc.is_null(rows["topic_id"]))[_HEAD].combine_chunks()
         row = pa.table(of.flatten(), [of.type.field(n).name for n in range(of.type.num_fields)])
-        fields = {name: _plainly(row[f"_{name}"]) for name in FIELDS}
+        own = {name: _plainly(row[f"_{name}"]) for name in FIELDS}
         business = [
             _cells(row[name], kind) if name in row.column_names else [None] * row.num_rows
             for name, kind in self.columns.items()
         ]
-        return Heads(fields, business, row[SEQ_SEEN].to_pylist(), _plainly(row[RECORDED_AT]))
+        return Heads(own, business, row[SEQ_SEEN].to_pylist(), _plainly(row[RECORDED_AT]))
 
     def _versions(self, made: Onward) -> pa.Table:
-        """The versions, the last of each key with what is told of the key."""
         moment = self.known.moment
         recorded = [moment if each is None else each for each in made.recorded]
         beside = Beside(made.is_last, made.seen, recorded)
         versions = (made.fields, made.business)
-        table = history.made(versions, beside, self.columns, self.known.making.topic)
+        return history.made(versions, beside, self.columns, self.known.making.topic)
+
+    def _told(self, made: Onward) -> pa.Table:
+        """The versions, the last of each key with what is told of the key."""
+        table = self._versions(made)
         number = {key: n for n, key in enumerate(made.keys)}
         of = [
             number[key] if last else None
@@ -192,6 +233,26 @@ class _Going:
         table = history.empty(keys, self.columns)
         is_left = [False] * len(none) + [True] * len(left)
         return _with_told(table, is_left, [*none, *[None] * len(left)], made, [False] * len(keys))
+
+
+def _summed(made: Onward) -> Counter[str]:
+    """What `_sums` are of rows."""
+    ends = made.fields["seq_to"]
+    same = [recorded is not None for recorded in made.recorded]
+    having = set(made.fields["key"])
+    stood = [each is not None for each in made.stood]
+    return Counter(
+        left=len(made.left),
+        changes=sum(made.changes),
+        absorbed=sum(made.absorbed),
+        bare=sum(key not in having for key in made.keys),
+        made=len(ends),
+        open=ends.count(None),
+        come=same.count(False),
+        stood=sum(stood),
+        stood_open=sum(made.was_open),
+        gone=sum(stood) - sum(same),
+    )
 
 
 def _with_told(

@@ -1,20 +1,24 @@
 """The parts of a table, in Spark's tasks: what `strandline.law.rounds` asks for, as jobs."""
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from strandline.alone.stores import history
+from strandline.alone.stores.datafiles import Target
+from strandline.cells import naming
 from strandline.changes.columns import IS_HEAD, KEY
 from strandline.law.rounds import Extent, Said
-from strandline.law.shard import Known, Told
+from strandline.law.shard import Known, Told, lie_alike
 from strandline_spark import delta
 from strandline_spark.checkpoint import kept
 from strandline_spark.spread import onward
-from strandline_spark.spread.folding import fold
+from strandline_spark.spread.folding import fold, write
 from strandline_spark.spread.groups import (
-    GROUP,
     Touched,
     dealt,
     grouped,
@@ -23,8 +27,8 @@ from strandline_spark.spread.groups import (
     touched,
 )
 from strandline_spark.spread.onward import Went
-from strandline_spark.spread.reading import read
-from strandline_spark.spread.rows import RECORD, REFUSED
+from strandline_spark.spread.reading import Entering, Files, read, refused
+from strandline_spark.spread.rows import GROUP, RECORD, REFUSED
 from strandline_spark.spread.store import Store, current
 from strandline_spark.spread.telling import Telling
 
@@ -38,6 +42,7 @@ class Parts:
     `rows` are to be read; `anew`: they are all of the table's, `only_read`: to hear what they say.
     `has_known`: whether there are records of runs before. `went` and `versions` are what keys came
     to that could go on, and those that were derived, of which `keys` are the names; None: all.
+    `target`: where tasks write versions of keys that go on, where they do.
     """
 
     store: Store
@@ -50,7 +55,11 @@ class Parts:
     went: Went | None = field(default=None, init=False)
     versions: DataFrame | None = field(default=None, init=False)
     keys: Touched | None = field(default=None, init=False)
+    target: Target | None = field(default=None, init=False)
     _landed: int = field(default=0, init=False)
+    _files: Files = field(default=(), init=False)
+    _read_by: Known = field(init=False)
+    _on_the_way: DataFrame = field(init=False)
     _every: DataFrame = field(init=False)
 
     @property
@@ -63,43 +72,73 @@ class Parts:
         return self.store.spark
 
     def read(self, known: Known) -> Said:
-        """Has the records read, and entered."""
+        """Has the records read, and written beside those on record."""
+        _ = known.view  # `Terminal` here, and not in a task, where the table has to stop
         telling = Telling.of(self._spark, Said())
-        found = read(self.rows, known, telling)
         if self.only_read:
-            found.write.format("noop").mode("overwrite").save()
-        elif self.anew:
-            self.store.put_anew(found)
-        else:
-            self.store.put(found)
-        self._landed = telling.told.landed
+            read(self.rows, known, telling, hands_on=False).write.format("noop").mode(
+                "overwrite"
+            ).save()
+            return telling.told
+        files = Telling[Files].of(self._spark, ())
+        hands_on = not (self.anew and self.has_known)
+        entering = Entering(self.store.target, files)
+        found = read(self.rows, known, telling, entering, hands_on=hands_on)
+        self._on_the_way, self._read_by = kept(found), known
+        self._files, self._landed = files.told, telling.told.landed
         return telling.told
+
+    def enter(self) -> None:
+        """Has that put on record."""
+        if not self.only_read:
+            self.store.enter(self._files, anew=self.anew)
 
     def derived(self, now: Known, before: Known, extent: Extent) -> Told:
         """Has keys go on that can, and shards folded of those that cannot."""
         self._every = current(self.store.every(), now.facts)
         joins = joining(self._every) if now.facts.joined else None
-        self.went = self.versions = self.keys = None
+        self.went = self.versions = self.keys = self.target = None
         if extent.together or (extent.whole and self.has_known):
             return self._folded(now, before, joins, extent)
+        self.target = self._target(now)
         self.went = self._gone_on(now, extent)
         names = self._left(self.went, now, joins)
         if names is None:
             return self.went.told
         self.keys = touched(names, joins)
         told = self._folded(now, before, joins, extent)
-        self.went = self.went.without(self.keys)
+        self._take_out(self.keys, now, extent)
         return told + self.went.told
 
+    def _target(self, now: Known) -> Target | None:
+        """Where tasks write the history; None: they do not, as there is one, or Delta has to."""
+        columns = now.view.columns
+        if not all(map(naming.is_plain, columns)) or delta.exists(self._spark, self.history):
+            return None
+        return history.target(self.history, columns)
+
+    def _take_out(self, keys: Touched, now: Known, extent: Extent) -> None:
+        """Takes keys that were derived out of those that went on."""
+        assert self.went is not None  # noqa: S101 - keys are derived that could not go on
+        if self.target is not None:
+            if not self.went.has(keys, self.history):
+                return
+            self.target = None
+            self.went = self._gone_on(now, extent)
+        self.went = self.went.without(keys)
+
     def _gone_on(self, now: Known, extent: Extent) -> Went:
-        records, heads = self._arrived(), None
+        if not lie_alike(self._read_by, now):
+            again = read(self.rows, now, Telling.of(self._spark, Said()))
+            self._on_the_way, self._read_by = kept(again), now
+        records, heads = self._on_the_way, None
         if delta.exists(self._spark, self.history):
             heads = delta.read(self._spark, self.history).where(IS_HEAD)
             if extent.since is None:
-                keys = records.select(F.col("entry_key").alias(KEY))
+                keys = records.select(F.col(GROUP).alias(KEY))
                 heads = heads.join(keys, KEY, "left_semi")
         tasks = self._tasks(self._landed if extent.since is None else None)
-        return onward.goes_on(records, heads, now, extent.since, tasks)
+        return onward.goes_on(records, heads, now, extent.since, tasks, self.target)
 
     def _left(self, went: Went, now: Known, joins: DataFrame | None) -> DataFrame | None:
         """`name` of keys that are to be derived; None: there are none.
@@ -107,7 +146,7 @@ class Parts:
         Those that were left, those known without a version, and those that rows were moved to or
         from in a record of another key.
         """
-        mine = self._arrived().select(F.col("entry_key").alias("name"))
+        mine = self._on_the_way.select(F.col(GROUP).alias("name"))
         found = [] if went.left is None else [went.left]
         if now.facts.unseen and self.has_known:
             heads = delta.read(self._spark, self.history).where(IS_HEAD)
@@ -138,17 +177,23 @@ class Parts:
         )
         return telling.told
 
-    def _arrived(self) -> DataFrame:
-        return self.store.arrived().where("entry_key IS NOT NULL")
-
     def _tasks(self, rows: int | None) -> int:
         """In how many parts so many rows are folded; None: nobody knows how many."""
         most = most_tasks(self._spark)
         return most if rows is None else min(most, 1 + rows // _ENOUGH)
 
+    def written(self) -> tuple[Mapping[str, int], Files]:
+        """How many versions tasks have written, and the files, where all are to be in such."""
+        assert self.went is not None  # noqa: S101 - keys went on to be written
+        assert self.target is not None  # noqa: S101
+        files, sums = self.went.files or (), Counter(self.went.sums)
+        if self.versions is not None:
+            made, others = write(self.versions, self.target)
+            sums, files = sums + Counter(made), files + others
+        return sums, files
+
     def refused(self, known: Known, table: str) -> DataFrame:
         """Of the records that arrived those that nobody can read, as the quarantine has them."""
-        found = read(self.rows, known, Telling.of(self._spark, Said()))
-        found = found.where((F.col("run") == self.store.run) & F.col("reason").isNotNull())
+        found = refused(self.rows.where(F.col("run") == self.store.run), known)
         named = found.withColumn("table", F.lit(table))
         return named.select("table", *RECORD.names, *REFUSED.names, "run")

@@ -1,7 +1,7 @@
 """Landed records as Spark's tasks have them: rows in Arrow become a pile that the law takes."""
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -16,6 +16,17 @@ RECORD = pa.schema(landing.RECORD)
 ENTRY = pa.schema([(f"entry_{name}", pa.string()) for name in ("key", "other", "link")])
 ENTERED = pa.schema([*ENTRY, *RECORD, ("run", pa.int32())])
 REFUSED = pa.schema([(name, pa.string()) for name in ("record_key", "reason", "detail")])
+
+# Records between the two maps: see `strandline.law.plain.transit`.
+GROUP = "group"
+ON_THE_WAY = pa.schema(
+    [
+        (GROUP, pa.string()),
+        *((name, RECORD.field(name).type) for name in ("topic_id", "partition", "offset")),
+        ("row", pa.binary()),
+        ("tombstone", pa.binary()),
+    ]
+)
 
 AT_ONCE = 20_000  # rows that a task takes: what is known of the table is made for each time
 _LONG = 64 << 20  # bytes of rows that are enough for a task to hold
@@ -76,12 +87,10 @@ def _last(rows: pa.Table) -> pa.Array:
     return pa.concat_arrays([pc.invert(same), pa.array([True])])
 
 
-def chunks(
-    batches: Iterable[pa.RecordBatch], group: str, size: int = AT_ONCE
-) -> Iterator[pa.Table]:
+def chunks(batches: Iterable[pa.RecordBatch], size: int = AT_ONCE) -> Iterator[pa.Table]:
     """Rows that come sorted by their group, a number of whole groups at a time."""
     held: list[pa.Table] = []
-    for rows, goes_on in pieces(batches, group, size):
+    for rows, goes_on in _cut(batches, size, lambda _: 0):
         held.append(rows)
         if not goes_on:
             yield pa.concat_tables(held)
@@ -89,13 +98,19 @@ def chunks(
 
 
 def pieces(
-    batches: Iterable[pa.RecordBatch], group: str, size: int = AT_ONCE
+    batches: Iterable[pa.RecordBatch], size: int = AT_ONCE
 ) -> Iterator[tuple[pa.Table, bool]]:
-    """The same, but for large groups: of these a piece at a time, and whether more is to come.
+    """The same of rows on their way; of large groups a piece, and whether more is to come.
 
-    A piece of a group ends where a record with a value follows, so that a tombstone is never parted
-    from the record before it.
+    A piece of a group ends where a row follows, so that a tombstone is never parted from the record
+    before it.
     """
+    return _cut(batches, size, _end)
+
+
+def _cut(
+    batches: Iterable[pa.RecordBatch], size: int, end: Callable[[pa.Table], int]
+) -> Iterator[tuple[pa.Table, bool]]:
     held: list[pa.RecordBatch] = []
     count = length = 0
     for batch in batches:
@@ -106,12 +121,12 @@ def pieces(
         if count < size and length < _LONG:
             continue
         rows = pa.Table.from_batches(held)
-        first, last = rows[group][0], rows[group][-1]
+        first, last = rows[GROUP][0], rows[GROUP][-1]
         if first != last:
-            place = pc.index(rows[group], last).as_py()
+            place = pc.index(rows[GROUP], last).as_py()
             yield rows.slice(0, place), False
             rows = rows.slice(place)
-        elif place := _end(rows):
+        elif place := end(rows):
             yield rows.slice(0, place), True
             rows = rows.slice(place)
         held, count, length = rows.to_batches(), rows.num_rows, rows.nbytes
@@ -120,6 +135,6 @@ def pieces(
 
 
 def _end(rows: pa.Table) -> int:
-    """Where the last record with a value is, before which a piece may end; 0: nowhere."""
-    values = rows["value"].is_valid().to_pylist()
-    return len(values) - 1 - values[::-1].index(True) if True in values else 0
+    """Where the last row is, before which a piece may end; 0: nowhere."""
+    known = rows["row"].is_valid().to_pylist()
+    return len(known) - 1 - known[::-1].index(True) if True in known else 0

@@ -8,15 +8,19 @@ from dataclasses import dataclass
 from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
 
+from strandline.alone.stores import fencing
+from strandline.alone.stores.datafiles import Target
+from strandline.alone.stores.fencing import Kept
+from strandline.alone.stores.tables import opened
 from strandline.law.facts import Facts
 from strandline_spark import delta
+from strandline_spark.spread.reading import Files
 from strandline_spark.spread.rows import ENTERED
 
-_STATISTICS = {
-    "delta.dataSkippingStatsColumns": "entry_key,entry_other,entry_link,run",
-}
+_TOLD = ("entry_key", "entry_other", "entry_link", "run")
+_VARIED = ("entry_key", "offset", "timestamp", "key", "value")
+_STATISTICS = {"delta.dataSkippingStatsColumns": ",".join(_TOLD)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +60,22 @@ class Store:
     def _rows(self, which: Column) -> DataFrame:
         return delta.read(self.spark, self.uri).where(which).select(*ENTERED.names)
 
-    def put(self, rows: DataFrame) -> None:
-        """Enters what this run has read, in place of what it had entered before, if it had."""
-        own = rows.select(*ENTERED.names)
-        delta.create(self.spark, self.uri, from_arrow_schema(ENTERED), [], _STATISTICS)
-        if delta.applied(self.spark, self.uri) < self.run:
-            delta.append(own, self.uri, self.run)
-        else:
-            writer = own.write.format("delta").mode("overwrite")
-            writer.option("replaceWhere", f"run = {self.run:d}").save(self.uri)
+    @property
+    def target(self) -> Target:
+        """Where tasks write what they read."""
+        return Target.of(self.uri, _TOLD, _VARIED)
 
-    def put_anew(self, rows: DataFrame) -> None:
-        """Enters all records anew, each with the run that had brought it."""
-        own = rows.select(*ENTERED.names)
-        delta.create(self.spark, self.uri, from_arrow_schema(ENTERED), [], _STATISTICS)
-        writer = own.write.format("delta").mode("overwrite")
-        if delta.applied(self.spark, self.uri) < self.run:
-            writer = writer.option("txnAppId", delta.APPLICATION)
-            writer = writer.option("txnVersion", str(self.run))
-        writer.save(self.uri)
+    def enter(self, files: Files, *, anew: bool) -> None:
+        """Enters what this run has read, once, whichever attempt does; `anew`: and only that."""
+        store = Kept(self.uri, properties=_STATISTICS)
+        table = store.open()
+        if fencing.applied(table) < self.run:
+            store.add(table, files, ENTERED, self.run, whole=anew)
+
+    def put(self, rows: DataFrame) -> None:
+        """Enters rows that another table has, once."""
+        if fencing.applied(opened(self.uri)) < self.run:
+            delta.append(rows.select(*ENTERED.names), self.uri, self.run)
 
 
 def current(rows: DataFrame, facts: Facts) -> DataFrame:

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from strandline import connectors
 from strandline.alone import takeover
-from strandline.alone.stores import landing, quarantine
+from strandline.alone.stores import history, landing, quarantine
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.noted import Noted
 from strandline.changes.columns import IS_CURRENT
@@ -225,6 +225,8 @@ class TableRun:
         )
         if before is None and not (counts.changes or counts.duplicates):
             return receipt  # no row was ever sent: there is no history to be made yet
+        if parts.target is not None:
+            return self._begun(parts, done, receipt)
         change, anew = self._change(parts, before)
         receipt = replace(
             receipt,
@@ -238,6 +240,21 @@ class TableRun:
             replacement.admit(change, self.history, anew=anew)
         with delta.fenced(self.spark, self.run, note.text()):
             replacement.commit(change, self.history, anew=anew)
+        return self._versioned(receipt)
+
+    def _begun(self, parts: Parts, done: Settled, receipt: TableReceipt) -> TableReceipt:
+        """Commits the first versions of a table, which tasks have written to files."""
+        made, files = parts.written()
+        counts = replace(
+            receipt.counts,
+            rows_written=made["made"],
+            history_rows=made["made"],
+            current_rows=made["open"],
+        )
+        receipt = replace(receipt, counts=counts, changed=bool(files))
+        note = Noted(receipt, carried(done.known.facts), self.rules)
+        columns = done.known.view.columns
+        history.begin(self.history, files, columns, self.run, note.text())
         return self._versioned(receipt)
 
     def _counts(self, done: Settled, taken: "_Taken") -> Counts:

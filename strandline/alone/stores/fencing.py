@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake import CommitProperties, DeltaTable, Schema, Transaction, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
+from deltalake.transaction import create_table_with_add_actions
 
+from strandline.alone.stores.datafiles import DataFile
 from strandline.alone.stores.tables import explained, log_file, opened, storage_options
 from strandline.errors import Transient
 from strandline.runs import note
@@ -70,6 +72,41 @@ class Kept:
                 storage_options=storage_options(),
                 commit_properties=commit(run, text, self.application, anew=table is None),
             )
+
+    def add(  # noqa: PLR0913 - as `write`, and the columns that files do not tell
+        self,
+        table: DeltaTable | None,
+        files: Sequence[DataFile],
+        columns: pa.Schema,
+        run: int,
+        *,
+        text: str | None = None,
+        whole: bool = False,
+    ) -> None:
+        """The same of files that are there already, of rows with these columns."""
+        if applied(table, self.application) >= run:
+            raise OvertakenError(f"{self.uri}: run {run} or a later one has committed to it")
+        actions = [file.action for file in files]
+        with overtaken(self.uri):
+            if table is None:
+                create_table_with_add_actions(
+                    self.uri,
+                    Schema.from_arrow(columns),
+                    actions,
+                    mode="error",
+                    partition_by=list(self.partitions),
+                    configuration=self.properties,
+                    storage_options=storage_options(),
+                    commit_properties=commit(run, text, self.application, anew=True),
+                )
+            else:
+                table.create_write_transaction(
+                    [*actions],
+                    "overwrite" if whole else "append",
+                    Schema.from_arrow(columns),
+                    list(self.partitions),
+                    commit_properties=commit(run, text, self.application),
+                )
 
 
 @contextmanager

@@ -17,20 +17,26 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable, Schema
 
 from strandline.alone.stores import fencing
+from strandline.alone.stores.datafiles import DataFile, Target
 from strandline.alone.stores.fencing import Kept
 from strandline.alone.stores.tables import MOST_NAMES, literal, selected, whole
 from strandline.cells import naming, widening
 from strandline.cells.instants import micros
 from strandline.cells.types import ColumnType
 from strandline.changes.columns import (
+    ENTITY_ID,
     IS_CURRENT,
     IS_HEAD,
     KEY,
+    OFFSET,
+    POSITION,
     RECORDED_AT,
     SCOPE,
     SEQ_FROM,
     SEQ_SEEN,
+    SEQ_TO,
     TOPIC,
+    VALID_FROM,
     VALID_TO,
 )
 from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS, Version
@@ -54,6 +60,10 @@ _TYPES: Mapping[str, pa.DataType] = {
     "array<string>": pa.list_(pa.string()),
 }
 _DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
+# Columns of which Delta's log knows the bounds before others, and how many, as where Delta writes.
+_TOLD = (KEY, SEQ_FROM, VALID_FROM, VALID_TO)
+_MOST_TOLD = 32
+_VARIED = (KEY, SEQ_FROM, SEQ_TO, SEQ_SEEN, POSITION, OFFSET, ENTITY_ID)
 # The place of a version that goes, beside those that come.
 _GONE_KEY, _GONE_SEQ = "_gone_key", "_gone_seq"
 _GONE = pa.schema([(_GONE_KEY, pa.string()), (_GONE_SEQ, pa.string())])
@@ -146,6 +156,18 @@ def commit(uri: str, stored: DeltaTable | None, of: Replacement, run: int, text:
     table.write(stored, arrived, run, text=text, whole=of.whole)
     there = table.open()
     return -1 if there is None else there.version()
+
+
+def target(uri: str, columns: Mapping[str, ColumnType]) -> Target:
+    """Where tasks write the versions of a history with these business columns."""
+    return Target.of(uri, [*_TOLD, *columns][:_MOST_TOLD], _VARIED)
+
+
+def begin(
+    uri: str, files: Sequence[DataFile], columns: Mapping[str, ColumnType], run: int, text: str
+) -> None:
+    """The commit that makes the table of files that tasks have written."""
+    Kept(uri, partitions=[IS_HEAD]).add(None, files, schema(columns), run, text=text)
 
 
 def has(table: DeltaTable, columns: Mapping[str, ColumnType]) -> bool:

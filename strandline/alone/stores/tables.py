@@ -148,7 +148,7 @@ def read_text(uri: str) -> str:
 
 def write_text(uri: str, text: str) -> None:
     """Replaces a small file; its folder is made where it is missing."""
-    root, name = _anchor(uri)
+    root, name = anchor(uri)
     with explained(uri):
         # The raw handler: what is around it in deltalake 1.6 hands on a type that it refuses.
         handler: Any = DeltaStorageHandler(root, storage_options())._handler  # noqa: SLF001
@@ -157,7 +157,7 @@ def write_text(uri: str, text: str) -> None:
         stream.close()
 
 
-def _anchor(uri: str) -> tuple[str, str]:
+def anchor(uri: str) -> tuple[str, str]:
     """The URI as a root that is there and a path below it: delta-rs makes no local root."""
     if "://" in uri:
         scheme, _, rest = uri.partition("://")

@@ -27,7 +27,7 @@ from strandline.runs.receipt import Counts, TableReceipt
 from strandline.runs.upkeep import UPDATES, VERSIONS, Upkeep
 from strandline_spark import delta, landing
 from strandline_spark.attempts import attempts, prepare
-from strandline_spark.spread.groups import GROUP, dealt, grouped, joining, most_tasks
+from strandline_spark.spread.groups import dealt, grouped, joining, most_tasks
 from strandline_spark.spread.orders.tidy import added, tidied
 from strandline_spark.spread.rows import Landed, chunks, uncollected
 from strandline_spark.spread.store import Store, current
@@ -142,7 +142,7 @@ class _Needless:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         topic, now = self.known.making.topic, self.known.announced
         with uncollected():
-            for rows in chunks(batches, GROUP):
+            for rows in chunks(batches):
                 records = Landed.of(rows).pile(topic).records
                 found = forgetting.needless(
                     lambda _: self.known.table(), records, now, self.horizon

@@ -42,7 +42,6 @@ from strandline_spark.shallow import any_of
 from strandline_spark.single import single
 from strandline_spark.spread import arrival
 from strandline_spark.spread.groups import (
-    GROUP,
     dealt,
     grouped,
     joining,
@@ -187,7 +186,7 @@ class _Showing:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         topic = self.known.making.topic
         with uncollected():
-            for rows in chunks(batches, GROUP):
+            for rows in chunks(batches):
                 found = shard.shown(self.known, Landed.of(rows).pile(topic))
                 told = [{KEY: key, "seq": of.seq, "scope": of.scope} for key, of in found.items()]
                 yield from pa.Table.from_pylist(told, schema=_SHOWN).to_batches()

@@ -14,6 +14,9 @@ class Unsent:
     def __repr__(self) -> str:
         return "UNSENT"
 
+    def __reduce__(self) -> str:
+        return "UNSENT"  # there is one of it in each process
+
 
 UNSENT = Unsent()
 
