@@ -117,8 +117,8 @@ class Pile:
 
     def put_on(self, table: Table, known: Known) -> Table:
         """A table that has none, with these records."""
-        numbers = table.plain.landed.extend(self.landed)
-        table.run(numbers, known.announced.history, known.announced.snapshots)
+        table.plain.landed = self.landed
+        table.run(range(len(self.landed)), known.announced.history, known.announced.snapshots)
         table.correct(map(corrections.read, self.corrected))
         return table
 

@@ -207,8 +207,10 @@ def columns(rows: pa.Table, topic: str) -> Landed:
 def _headers(column: pa.ChunkedArray) -> list[Headers]:
     """The headers of each record; most have none, and many have the same."""
     found: list[Headers] = [()] * len(column)
-    lengths = pc.fill_null(pc.list_value_length(column), 0).to_pylist()
     each = column.combine_chunks().flatten()
+    if not len(each):
+        return found
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_pylist()
     names, values = each.field("key").to_pylist(), each.field("value").to_pylist()
     place = 0
     for n, count in enumerate(lengths):
