@@ -181,11 +181,12 @@ def _extremes(sizes: Sizes) -> Workload:
         letters=sizes.letters,
         schemas=sizes.schemas,
     )
+    many = Shape(keys=sizes.hot // 5, batches=(Batch(sizes.hot),), schemas=sizes.schemas)
     return Workload(
         "extremes",
-        f"{sizes.hot:,} changes of one key, {sizes.transaction:,} in one transaction, "
+        f"{sizes.hot:,} changes of one key and of many, {sizes.transaction:,} in one transaction, "
         f"{sizes.large} with {sizes.letters:,} letters; see the peak of memory",
-        {"one key": hot, "one transaction": one, "large values": large},
+        {"one key": hot, "one transaction": one, "large values": large, "many keys": many},
         ("strandline",),
         ((1,),),
         {"cold": ((0, 1),)},

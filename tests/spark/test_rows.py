@@ -7,10 +7,10 @@ from strandline_spark.spread.rows import ENTERED, Landed, chunks, pieces
 from strandline_spark.spread.telling import Telling, _Union
 
 
-def rows(groups, values=None):
+def rows(groups, read=None):
     count = len(groups)
-    values = values or [b"{}"] * count
-    return pa.table({"group": groups, "value": pa.array(values, pa.binary()), "n": range(count)})
+    read = read or [b"read"] * count
+    return pa.table({"group": groups, "row": pa.array(read, pa.binary()), "n": range(count)})
 
 
 def batches(table, size):
@@ -20,19 +20,19 @@ def batches(table, size):
 @pytest.mark.parametrize("size", [1, 2, 3, 10])
 def test_a_chunk_has_whole_groups_and_chunks_have_every_row_in_its_order(size):
     table = rows(list("aaabbcdddde"))
-    found = list(chunks(batches(table, size), "group", 2))
+    found = list(chunks(batches(table, size), 2))
     assert [n for chunk in found for n in chunk["n"].to_pylist()] == list(range(11))
     seen = [set(chunk["group"].to_pylist()) for chunk in found]
     assert sum(map(len, seen)) == len(set().union(*seen))
 
 
 def test_a_large_group_comes_in_pieces_of_which_none_parts_a_tombstone_from_its_delete():
-    values = [b"{}", b"{}", None, b"{}", None, b"{}"]
-    found = list(pieces(batches(rows(["a"] * 6, values), 1), "group", 2))
+    read = [b"u", b"d", None, b"c", None, b"u"]
+    found = list(pieces(batches(rows(["a"] * 6, read), 1), 2))
     assert [n for piece, _ in found for n in piece["n"].to_pylist()] == list(range(6))
     assert [goes_on for _, goes_on in found] == [True] * (len(found) - 1) + [False]
     assert len(found) > 2
-    assert all(piece["value"][0].is_valid for piece, _ in found)
+    assert all(piece["row"][0].is_valid for piece, _ in found)
 
 
 def entered(offset, run, topic="t", topic_id="1"):

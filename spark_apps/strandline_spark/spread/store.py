@@ -53,7 +53,7 @@ class Store:
 
         See `strandline.alone.stores.records.forget_failed`.
         """
-        if self.exists() and self.applied < delta.applied(self.spark, self.uri) < self.run:
+        if self.applied < fencing.applied(opened(self.uri)) < self.run:
             between = (F.col("run") > self.applied) & (F.col("run") < self.run)
             DeltaTable.forPath(self.spark, self.uri).delete(between)
 
