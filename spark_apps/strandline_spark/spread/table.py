@@ -252,7 +252,7 @@ class TableRun:
             current_rows=made["open"],
         )
         receipt = replace(receipt, counts=counts, changed=bool(files))
-        note = Noted(receipt, carried(done.known.facts), self.rules)
+        note = Noted(receipt, carried(done.known.facts), self.cut.rules.noted())
         columns = done.known.view.columns
         history.begin(self.history, files, columns, self.run, note.text())
         return self._versioned(receipt)
