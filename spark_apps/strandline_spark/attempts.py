@@ -10,12 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
+from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from strandline.alone.stores.fencing import OvertakenError
 from strandline.alone.stores.quarantine import SCHEMA
-from strandline.errors import StrandlineError
+from strandline.errors import StrandlineError, Transient
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import TableCut
 from strandline.runs.receipt import Counts, TableReceipt
@@ -104,7 +105,7 @@ def _attempted(spark: SparkSession, cut: TableCut, work: _Work) -> TableReceipt:
             topic=cut.topic,
             counts=Counts(),
             error=_sentence(error),
-            transient=not isinstance(error, StrandlineError),
+            transient=isinstance(error, Transient) or not isinstance(error, StrandlineError),
         )
     return replace(receipt, seconds=round(time.monotonic() - began, 3))
 
@@ -119,7 +120,7 @@ def _again_if_overtaken(spark: SparkSession, cut: TableCut, work: _Work) -> Tabl
     for _ in range(_LOOKS - 1):
         try:
             return work(session(spark), cut)
-        except delta.OVERTAKEN as error:
+        except (*delta.OVERTAKEN, OvertakenError) as error:
             log.info("%s: looked at again, since %s", cut.table, _sentence(error))
     return work(session(spark), cut)
 
@@ -132,7 +133,10 @@ def session(spark: SparkSession) -> SparkSession:
 
 
 def _sentence(error: Exception) -> str:
-    """The first line of what went wrong; the log has the rest."""
+    """The line that says what went wrong; the log has the rest."""
+    if isinstance(error, PythonException):  # a task's: what it raised is behind its traceback
+        told = [line for line in str(error).splitlines() if line[:1].strip()]
+        return told[-1] if told else type(error).__name__
     if isinstance(error, Py4JJavaError):
         return str(error.java_exception).splitlines()[0]
     return str(error).splitlines()[0]

@@ -94,6 +94,9 @@ def of_spark(doors: Doors) -> None:
     from pyspark.sql.readwriter import DataFrameWriter  # noqa: PLC0415
     from strandline_spark import files  # noqa: PLC0415
 
+    from strandline.alone.stores.fencing import Kept  # noqa: PLC0415
+
+    doors.put(Kept, "add", lambda kept, *_, **__: kept.uri)
     _remembering(tables.DeltaTable, "forPath", 1)
     _remembering(tables.DeltaTableBuilder, "location", 1)
     doors.put(DataFrameWriter, "save", lambda _, path: path)

@@ -11,6 +11,7 @@ from strandline_spark.engine import CaptureLake
 from strandline_spark.spread import replacement
 from strandline_spark.work import done
 
+from strandline.alone.stores import history
 from strandline.changes.rules import Epoch, TableRules
 from strandline.engine import recorded_at
 from strandline.errors import Transient
@@ -35,6 +36,7 @@ def failing(monkeypatch):
 
     with monkeypatch.context() as broken:
         broken.setattr(replacement, "commit", fails)
+        broken.setattr(history, "begin", fails)
         yield
 
 

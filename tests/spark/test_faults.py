@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 from damage import corrupt, gone
-from delta.exceptions import ConcurrentAppendException
 from events import Stream
 from pyspark.sql import DataFrame
 from strandline_airflow.publications import Publications
@@ -17,9 +16,10 @@ from strandline_spark import attempts, delta
 from strandline_spark.engine import CaptureLake
 from strandline_spark.spread import replacement
 from strandline_spark.spread.replacement import Replacement
-from strandline_spark.spread.store import Store
 from strandline_spark.work import done, work_off
 
+from strandline.alone.stores import history
+from strandline.alone.stores.fencing import Kept, OvertakenError
 from strandline.engine import recorded_at
 from strandline.law import interpret
 from strandline.runs.lake import SourceLake
@@ -90,7 +90,10 @@ def test_a_landing_file_that_cannot_be_read_holds_its_table_only_until_it_is_bac
 
 @pytest.fixture
 def overtake(tmp_path, monkeypatch):
-    """Lets `meddle` happen in the middle of a write: its rows are read only when it is done."""
+    """Lets `meddle` happen in the middle of a write, between its look at the table and its commit.
+
+    Where Spark writes, the rows are read only when somebody has meddled.
+    """
 
     def overtake(owner, name, meddle):
         begun, ended = tmp_path / "begun", tmp_path / "ended"
@@ -100,8 +103,11 @@ def overtake(tmp_path, monkeypatch):
 
         def overtaken(*given, **options):
             monkeypatch.undo()
+            if not any(isinstance(each, DataFrame | Replacement) for each in given):
+                meddle()
+                return write(*given, **options)
             threading.Thread(target=meddling, args=(meddle, begun, ended), daemon=True).start()
-            write(*(waited_for(each, begun, ended) for each in given), **options)
+            return write(*(waited_for(each, begun, ended) for each in given), **options)
 
         monkeypatch.setattr(owner, name, overtaken)
 
@@ -144,12 +150,12 @@ def test_a_commit_that_somebody_else_s_overtakes_is_made_anew(spark, capture, ov
     done(spark, capture.manifest(1, s.records))
     news = more(s)
     capture.land(news)
-    history = capture.lake.history(GOOD)
+    path = capture.lake.history(GOOD)
     overtake(
         replacement,
         "commit",
         lambda: spark.newSession().sql(
-            f"ALTER TABLE delta.`{history}` SET TBLPROPERTIES ('somebody' = 'here')"
+            f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('somebody' = 'here')"
         ),
     )
     (table,) = done(spark, capture.manifest(2, news)).tables
@@ -160,9 +166,9 @@ def test_a_commit_that_somebody_else_s_overtakes_is_made_anew(spark, capture, ov
 @pytest.mark.parametrize(
     ("run", "owner", "name"),
     [
-        pytest.param(1, Store, "put_anew", id="first records"),
-        pytest.param(1, replacement, "commit", id="first history", marks=pytest.mark.heavy),
-        pytest.param(2, Store, "put", id="more records", marks=pytest.mark.heavy),
+        pytest.param(1, Kept, "add", id="first records"),
+        pytest.param(1, history, "begin", id="first history", marks=pytest.mark.heavy),
+        pytest.param(2, Kept, "add", id="more records", marks=pytest.mark.heavy),
         pytest.param(2, replacement, "commit", id="more history"),
     ],
 )
@@ -202,7 +208,7 @@ def test_the_commit_of_a_zombie_is_refused_when_its_successors_have_made_theirs(
         capture.land(news)
         done(spark, capture.manifest(2, news))
 
-    overtake(replacement, "commit", succeed)
+    overtake(history, "begin", succeed)
     (zombie,) = done(spark, manifest).tables
     assert (zombie.error, zombie.counts.changes) == (None, len(first))
     assert versions(spark, capture, GOOD) == expected(s.records)
@@ -213,11 +219,11 @@ def test_a_table_that_is_overtaken_every_time_is_held_for_the_next_run(spark, ca
     capture.land(s.records)
     looks = []
 
-    def refused(*_):
+    def refused(*_, **__):
         looks.append(1)
-        raise ConcurrentAppendException("somebody was faster")
+        raise OvertakenError("somebody was faster")
 
-    monkeypatch.setattr(Store, "put_anew", refused)
+    monkeypatch.setattr(Kept, "add", refused)
     monkeypatch.setattr(attempts, "_LOOKS", 2)
     (held,) = done(spark, capture.manifest(1, s.records)).tables
     assert (held.error, held.transient) == ("somebody was faster", True)
