@@ -16,7 +16,6 @@ from strandline.alone.stores.noted import Noted
 from strandline.alone.stores.records import OnRecord
 from strandline.alone.stores.tables import opened
 from strandline.alone.takeover import once_landed
-from strandline.changes.change import Quarantined
 from strandline.changes.record import Coordinates, Record
 from strandline.formats.schema_history import SchemaHistory
 from strandline.law import audit, continuation, forgetting
@@ -129,17 +128,22 @@ class TableRun:
         return Table.of(self.cut.topic, decoder, datetime.fromisoformat(self.manifest.planned_at))
 
     def _put_aside(self, found: Run, arrived: Sequence[Record]) -> None:
-        """Puts into quarantine what cannot be read.
+        """Has in quarantine, of the records that were read, those that cannot be.
 
-        What a run that failed has put there of the same records leaves; what somebody wants to be
-        read again leaves by the order's own commit.
+        What a run that failed has put there of what arrived leaves, and so does what is readable
+        now; what somebody wants to be read again leaves by the order's own commit.
         """
         path, table, run = self.lake.quarantine, self.cut.table, self.manifest.number
-        quarantine.put(path, table, self._refused(arrived, found), run)
-        if self.given is None and arrived:
-            own = {record.at for record in arrived}
-            known = (record.at for record, _ in quarantine.refused(path, table, before=run))
-            quarantine.strike(path, table, [at for at in known if at in own], run)
+        own, before = {record.at for record in arrived}, set[Coordinates]()
+        if found.read:
+            known = quarantine.refused(path, table, before=run)
+            before = {record.at for record, _ in known} & found.read
+        refused = {record.at: (record, why) for record, why in found.refused}
+        staying = before & refused.keys() - own
+        come = [each for at, each in refused.items() if at not in staying]
+        quarantine.put(path, table, come, run)
+        if self.given is None:
+            quarantine.strike(path, table, before - staying, run)
 
     def _committed(
         self, stored: DeltaTable | None, found: Run, before: Noted | None
@@ -170,12 +174,6 @@ class TableRun:
         text = Noted(receipt, found.facts, self.cut.rules.noted(), forgotten=forgotten).text()
         version = history.commit(self.lake.history(table), stored, change, run, text)
         return replace(receipt, history_version=version)
-
-    @staticmethod
-    def _refused(arrived: Sequence[Record], found: Run) -> list[tuple[Record, Quarantined]]:
-        """The records that arrived and cannot be read, each with the reason."""
-        refused = {each.at: each for each in found.refused}
-        return [(record, refused[record.at]) for record in arrived if record.at in refused]
 
 
 def remembered(found: Run, before: Noted | None) -> Run:

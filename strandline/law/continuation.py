@@ -98,9 +98,9 @@ class Run:
 
     `found` has all versions of the `keys` that it has looked at; other keys keep theirs. `counts`
     are of what this run has changed: of records that arrived, and of those that count otherwise
-    now; `refused` are those that arrived and are in quarantine. `facts` are for the run after it,
-    and `entered` is to be put on record: what arrived, and what is found under other names now.
-    `whole`: it has looked at all keys.
+    now. Of the records at the places that it has `read`, `refused` are those that belong into
+    quarantine. `facts` are for the run after it, and `entered` is to be put on record: what
+    arrived, and what is found under other names now. `whole`: it has looked at all keys.
     """
 
     found: TableHistory
@@ -109,7 +109,8 @@ class Run:
     orphaned_moves: int
     facts: Facts
     entered: Sequence[Entered]
-    refused: Sequence[Quarantined]
+    read: AbstractSet[Coordinates]
+    refused: Sequence[tuple[Record, Quarantined]]
     whole: bool = False
 
 
@@ -138,7 +139,16 @@ def run(made: Made, known: OnRecord, arrived: Sequence[Record], now: Announced) 
         if (entry := entries.get(record.at, Entry() if of == NOWHERE else of)) != of
     ]
     facts = replace(found.facts, renamed=found.facts.renamed or bool(renamed))
-    return replace(found, whole=True, facts=facts, entered=[*found.entered, *renamed])
+    why = table.records.refused
+    refused = [(record, why[record.at]) for record, _ in every if record.at in why]
+    return replace(
+        found,
+        whole=True,
+        facts=facts,
+        entered=[*found.entered, *renamed],
+        read=found.read | {record.at for record, _ in every},
+        refused=[*found.refused, *refused],
+    )
 
 
 def _touched(
@@ -227,7 +237,8 @@ def _onto(
             carried(table.context.facts if table.context else NONE), unseen=True, joined=True
         ),
         entered=[(record, entries.get(record.at, Entry())) for record in arrived],
-        refused=[refused[record.at] for record in arrived if record.at in refused],
+        read={record.at for record in arrived},
+        refused=[(record, refused[record.at]) for record in arrived if record.at in refused],
     )
 
 

@@ -1,5 +1,6 @@
 """Tables that go alone in one run and spread in the next, in any order, have one history."""
 
+import json
 from dataclasses import asdict, replace
 from datetime import UTC
 
@@ -128,6 +129,43 @@ def test_a_version_that_ends_before_what_is_kept_is_forgotten_as_it_ends(spark, 
 
 
 TOPIC = Stream().topic
+
+
+def plain(stream, number, name, **more):
+    """A record without a schema, whose types only the rules tell."""
+    payload = {
+        "op": "c",
+        "after": {"id": number, "name": name, **more},
+        "source": stream.source(10 * number, "false"),
+    }
+    return stream.add(json.dumps({"id": number}).encode(), json.dumps(payload).encode())
+
+
+@pytest.mark.parametrize("way", ALTERNATING)
+def test_when_other_rules_read_records_otherwise_the_quarantine_has_those_that_cannot_be_read(
+    spark, tmp_path, way
+):
+    s = Stream()
+    plain(s, 1, "A", bio="7")
+    plain(s, 2, "B", bio="none")
+    s.add(b'{"id":3}', b"no JSON")
+    lake = SourceLake(tmp_path.as_posix(), "shop")
+    capture = CaptureLake(lake, "postgresql", recorded_at(s.records), way=way, session=spark)
+
+    def run(number, *records, **columns):
+        capture.rules = lambda _: TableRules(
+            columns=(("id", "int32"), ("name", "string"), *columns.items())
+        )
+        capture.land(records)
+        applied(capture, capture.manifest(number, records))
+        found = delta.read(spark, lake.quarantine).select("offset", "run")
+        return names(capture), sorted(map(tuple, found.collect()))
+
+    assert run(1, *s.records, bio="string") == (["A", "B"], [(2, 1)])
+    more = [plain(s, 4, "D", bio="8")]
+    assert run(2, *more, bio="int32") == (["A", "D"], [(1, 2), (2, 1)])
+    more = [plain(s, 5, "E", bio="9")]
+    assert run(3, *more, bio="string") == (["A", "B", "D", "E"], [(2, 1)])
 
 
 def replayed(capture, number, records, **order):

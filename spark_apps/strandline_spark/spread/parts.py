@@ -1,7 +1,8 @@
 """The parts of a table, in Spark's tasks: what `strandline.law.rounds` asks for, as jobs."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -12,6 +13,7 @@ from strandline.alone.stores import history
 from strandline.alone.stores.datafiles import Target
 from strandline.cells import naming
 from strandline.changes.columns import IS_HEAD, KEY
+from strandline.changes.record import Coordinates
 from strandline.law.rounds import Extent, Said
 from strandline.law.shard import Known, Told, lie_alike
 from strandline_spark import delta
@@ -28,7 +30,7 @@ from strandline_spark.spread.groups import (
 )
 from strandline_spark.spread.onward import Went
 from strandline_spark.spread.reading import Entering, Files, read, refused
-from strandline_spark.spread.rows import GROUP, RECORD, REFUSED
+from strandline_spark.spread.rows import GROUP, PLACE, RECORD, REFUSED
 from strandline_spark.spread.store import Store, current
 from strandline_spark.spread.telling import Telling
 
@@ -192,8 +194,23 @@ class Parts:
             sums, files = sums + Counter(made), files + others
         return sums, files
 
-    def refused(self, known: Known, table: str) -> DataFrame:
-        """Of the records that arrived those that nobody can read, as the quarantine has them."""
-        found = refused(self.rows.where(F.col("run") == self.store.run), known)
-        named = found.withColumn("table", F.lit(table))
+    def refused(self, known: Known, table: str, others: AbstractSet[Coordinates]) -> DataFrame:
+        """Of the records that were read those that nobody can read, as the quarantine has them.
+
+        But for those of the runs before that lie there already, which are the `others`.
+        """
+        found = refused(self.rows, known)
+        if others:
+            found = found.join(self._places(others), list(PLACE), "left_anti")
+        named = found.withColumn("run", F.lit(self.store.run)).withColumn("table", F.lit(table))
         return named.select("table", *RECORD.names, *REFUSED.names, "run")
+
+    def refused_at(self, known: Known, places: AbstractSet[Coordinates]) -> set[Coordinates]:
+        """At which of these places there still are records that nobody can read."""
+        rows = self.rows.join(self._places(places), list(PLACE), "left_semi")
+        found = refused(rows, known).select("topic", "partition", "offset", "topic_id")
+        return {Coordinates(*row) for row in found.toLocalIterator()}
+
+    def _places(self, places: Iterable[Coordinates]) -> DataFrame:
+        rows = [(at.topic_id, at.partition, at.offset) for at in places]
+        return self._spark.createDataFrame(rows, "topic_id string, partition int, offset long")

@@ -126,7 +126,7 @@ class _Refusing:
         for rows in _landed(batches):
             if rows.landed.num_rows:
                 found = reader.read(rows.pile(self.known.making.topic).landed).refused
-                own = rows.landed.take(list(found))
+                own = rows.landed.take(pa.array(list(found), pa.int64()))
                 why = [(each.key, each.reason, each.detail) for each in found.values()]
                 said = zip(*why, strict=True) if why else [()] * len(REFUSED)
                 named = dict(zip(REFUSED.names, map(list, said), strict=True))

@@ -30,8 +30,8 @@ ON_THE_WAY = pa.schema(
 
 AT_ONCE = 20_000  # rows that a task takes: what is known of the table is made for each time
 _LONG = 64 << 20  # bytes of rows that are enough for a task to hold
-_PLACE = ("topic_id", "partition", "offset")
-_IN_ORDER = [(name, "ascending") for name in (*_PLACE, "run")]
+PLACE = ("topic_id", "partition", "offset")
+_IN_ORDER = [(name, "ascending") for name in (*PLACE, "run")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def _last(rows: pa.Table) -> pa.Array:
     if count < 2:
         return pa.array([True] * count)
     same = None
-    for name in _PLACE:
+    for name in PLACE:
         column = rows[name].combine_chunks()
         alike = pc.equal(column.slice(0, count - 1), column.slice(1))
         same = alike if same is None else pc.and_(same, alike)

@@ -278,19 +278,24 @@ class TableRun:
         return change if went is None else change + went, False
 
     def _put_aside(self, parts: Parts, taken: "_Taken") -> None:
-        """Puts into quarantine what cannot be read.
+        """Has in quarantine, of the records that were read, those that cannot be.
 
-        What a run that failed has put there of the same records leaves; what somebody wants to be
-        read again leaves by the order's own commit.
+        What a run that failed has put there of what arrived leaves, and so does what is readable
+        now; what somebody wants to be read again leaves by the order's own commit.
         """
         path, table = self.lake.quarantine, self.cut.table
+        before = {record.at for record, _ in quarantine.refused(path, table, before=self.run)}
+        own = {at for at in before if any(_has(each, at) for each in self.cut.ranges)}
+        staying = set[Coordinates]()
+        if taken.said.refused and taken.whole and before:
+            staying = parts.refused_at(taken.now, before - own)
         application = f"{delta.APPLICATION}/{table}"
-        if taken.arrived.refused and delta.applied(self.spark, path, application) < self.run:
-            delta.append(parts.refused(taken.now, table), path, self.run, application)
-        if self.given is None and self.cut.ranges:
-            known = (record.at for record, _ in quarantine.refused(path, table, before=self.run))
-            own = [at for at in known if any(_has(each, at) for each in self.cut.ranges)]
-            quarantine.strike(path, table, own, self.run)
+        if taken.said.refused and delta.applied(self.spark, path, application) < self.run:
+            come = parts.refused(taken.now, table, staying)
+            delta.append(come, path, self.run, application)
+        if self.given is None:
+            gone = before - staying if taken.whole else own
+            quarantine.strike(path, table, gone, self.run)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ class _Replay(_Replacing):
             regress=found.found.regress,
             did={**did, **before},
         )
-        self._swap(stored, arrived, found, receipt)
+        self._swap(stored, found, receipt)
         return receipt
 
     def _refuse_loss(self, arrived: Sequence[Record], applied: int) -> None:
@@ -111,11 +111,9 @@ class _Replay(_Replacing):
         known = OnRecord(self.lake.records(self.cut.table), applied, None, self.control.after(0))
         return (record for record, _ in known.every())
 
-    def _swap(
-        self, stored: DeltaTable, arrived: Sequence[Record], found: Run, receipt: TableReceipt
-    ) -> None:
+    def _swap(self, stored: DeltaTable, found: Run, receipt: TableReceipt) -> None:
         table, run = self.cut.table, self.manifest.number
-        quarantine.put(self.lake.quarantine, table, self._refused(arrived, found), run)
+        quarantine.put(self.lake.quarantine, table, found.refused, run)
         # Beside those of the runs before: where the history is refused they go on being the ones.
         records.put(self.lake.records(table), found.entered, run)
         change = difference.replacement(None, history.standing(stored, None), found)
