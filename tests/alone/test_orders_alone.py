@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import asdict, replace
 from datetime import UTC
 from pathlib import Path
@@ -341,6 +342,18 @@ def test_many_small_files_become_few_and_the_old_ones_go(capture):
     assert receipt.did["files merged"] >= 6
     only(work_off(ordered(capture, 8, Work.MAINTAIN, Upkeep(0))))
     assert len(list(path.glob("*.parquet"))) == 1
+
+
+def test_a_file_that_no_commit_has_added_goes_when_it_is_old(capture):
+    aged(capture)
+    stores = Path(capture.lake.records(TOPIC)), Path(capture.lake.history(TOPIC)) / "_is_head=true"
+    old, young = ([path / f"part-{age}.parquet" for path in stores] for age in ("old", "young"))
+    for path in (*old, *young):
+        path.write_bytes(b"of a task that was done twice")
+    for path in old:
+        os.utime(path, (time.time() - 30 * 86_400,) * 2)
+    only(work_off(ordered(capture, 7, Work.MAINTAIN, Upkeep(168))))
+    assert [path.exists() for path in (*old, *young)] == [False, False, True, True]
 
 
 def test_the_version_that_readers_know_stays_readable(capture):

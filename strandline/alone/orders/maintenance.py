@@ -45,8 +45,8 @@ def maintained(manifest: Manifest, cut: TableCut, known: Control) -> TableReceip
     if upkeep.changes:
         did[UPDATES] = _updates_forgotten(TableRun(manifest, cut, known), upkeep.changes)
     published = upkeep.published.get(cut.table)
-    did = added(did, tidied(opened(path), upkeep, published))
-    did = added(did, tidied(opened(lake.records(cut.table)), upkeep))
+    did = added(did, tidied(opened(path), upkeep, published, own=True))
+    did = added(did, tidied(opened(lake.records(cut.table)), upkeep, own=True))
     stored.update_incremental()
     return TableReceipt(
         table=cut.table,
@@ -108,11 +108,16 @@ def _updates_forgotten(table: TableRun, before: str) -> int:
 
 
 def tidied(
-    table: DeltaTable | None, upkeep: Upkeep, published: int | None = None
+    table: DeltaTable | None,
+    upkeep: Upkeep,
+    published: int | None = None,
+    *,
+    own: bool = False,
 ) -> Mapping[str, int]:
     """VACUUM and OPTIMIZE of a table; `published` is a version that has to stay readable.
 
-    VACUUM comes first: what OPTIMIZE replaces was current until now, and goes another time.
+    VACUUM comes first: what OPTIMIZE replaces was current until now, and goes another time. Of a
+    table that nobody else writes to (`own`) files go as well that no commit has ever added.
     """
     if table is None:
         return {}
@@ -120,7 +125,7 @@ def tidied(
         hours = _kept_hours(table, upkeep.keep_hours, published)
         if hours is not None:
             with fencing.overtaken(table.table_uri):
-                table.vacuum(hours, dry_run=False, enforce_retention_duration=False)
+                table.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=own)
     if not upkeep.optimize:
         return {}
     with fencing.overtaken(table.table_uri):

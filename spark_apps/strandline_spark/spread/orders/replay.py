@@ -22,7 +22,8 @@ from strandline.runs.rebuild import Rebuild
 from strandline.runs.receipt import TableReceipt
 from strandline.runs.reconciliation import TOPIC
 from strandline_spark import delta
-from strandline_spark.spread import arrival, comparison, replacement
+from strandline_spark.spread import arrival, replacement
+from strandline_spark.spread.orders import comparison
 from strandline_spark.spread.rows import ENTERED, RECORD
 from strandline_spark.spread.store import Store
 from strandline_spark.spread.table import TableRun
