@@ -65,6 +65,8 @@ class Doors:
 
         def through(*args: Any, **kwargs: Any) -> Any:
             place = where(*args, **kwargs).removeprefix("file:").rstrip("/")
+            if not place:  # a job whose rows nobody wants
+                return write(*args, **kwargs)
             step = self._numbered(f"{door} {os.path.relpath(place, self._fate.lake)}")
             self._reach(f"before {step}")
             result = write(*args, **kwargs)
@@ -99,7 +101,7 @@ def of_spark(doors: Doors) -> None:
     doors.put(Kept, "add", lambda kept, *_, **__: kept.uri)
     _remembering(tables.DeltaTable, "forPath", 1)
     _remembering(tables.DeltaTableBuilder, "location", 1)
-    doors.put(DataFrameWriter, "save", lambda _, path: path)
+    doors.put(DataFrameWriter, "save", lambda _, path="": path)
     doors.put(tables.DeltaMergeBuilder, "execute", lambda _: _here.path)
     doors.put(tables.DeltaTableBuilder, "execute", lambda _: _here.path)
     doors.put(tables.DeltaOptimizeBuilder, "executeCompaction", lambda _: _here.path)
