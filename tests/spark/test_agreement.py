@@ -122,7 +122,7 @@ def printed(run, records, batches):
     )
 
 
-@pytest.mark.parametrize(("batches", "seed"), [(1, 0), (4, 1)])
+@pytest.mark.parametrize(("batches", "seed"), [(1, 0), pytest.param(4, 1, marks=pytest.mark.heavy)])
 @pytest.mark.usefixtures("spark")
 def test_both_engines_print_the_same_history_in_any_batching_and_arrival(batches, seed):
     every = [*rows().records, *truncated().records, *lines().records, *of_other_connectors()]

@@ -27,7 +27,11 @@ def history(run, name, batches, spec=None):
 
 # The clock of each source in microseconds: MariaDB's binlog knows whole seconds.
 @pytest.mark.parametrize(
-    ("name", "clock_us"), [("postgres-inventory", 1), ("mariadb-inventory", 1_000_000)]
+    ("name", "clock_us"),
+    [
+        ("postgres-inventory", 1),
+        pytest.param("mariadb-inventory", 1_000_000, marks=pytest.mark.heavy),
+    ],
 )
 @pytest.mark.usefixtures("spark")
 def test_both_engines_agree_with_the_recorded_truth_on_every_key(name, clock_us):
@@ -46,9 +50,8 @@ def rows(lines):
     return sorted(json.dumps(row, sort_keys=True) for row in own)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param("postgres-inventory", marks=pytest.mark.heavy), "mariadb-inventory"]
-)
+@pytest.mark.heavy
+@pytest.mark.parametrize("name", ["postgres-inventory", "mariadb-inventory"])
 @pytest.mark.usefixtures("spark")
 def test_without_schemas_both_engines_print_one_history_by_the_columns_that_are_told(name):
     spec = source_file.load(EXAMPLES / name / "schemaless.toml")

@@ -177,6 +177,7 @@ def test_a_correction_is_the_same_alone_and_spread_and_outlives_each_turn(spark,
         assert story(one) == story(other)
 
 
+@pytest.mark.heavy
 def test_what_spark_has_corrected_outlives_a_turn(spark, tmp_path):
     spread, turning = (lake(spark, tmp_path / name) for name in ("spread", "turning"))
     runs(spread, tmp_path, [Way.SPREAD] * 4)

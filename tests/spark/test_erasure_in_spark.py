@@ -2,6 +2,7 @@
 
 from dataclasses import asdict, replace
 
+import pytest
 from events import Stream
 from strandline_spark import delta
 from strandline_spark.engine import CaptureLake
@@ -16,6 +17,7 @@ from strandline.runs.manifest import TableCut, Work
 TOPIC = "shop.public.item"
 
 
+@pytest.mark.heavy
 def test_halves_of_moves_of_other_keys_wait_on_when_a_key_is_erased(spark, tmp_path):
     s = Stream()
     s.change("c", 1, 10, name="A")

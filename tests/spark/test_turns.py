@@ -39,8 +39,8 @@ def turns(capture, batches, ways):
         yield receipt
 
 
-# One workload that begins alone and one that begins spread here, the others in `make spark`.
-_HERE = {("postgresql", 0), ("mysql", 1)}
+# One workload that begins spread here, the others in `make spark`.
+_HERE = {("mysql", 1)}
 _TURNS = [
     pytest.param(source, first, marks=() if (source, first) in _HERE else pytest.mark.heavy)
     for source in SOURCES
@@ -65,7 +65,9 @@ def test_a_workload_whose_runs_go_both_ways_in_turns_has_the_law_s_history(
     assert [rendering.line(*row) for row in histories(lake, receipts)] == meant
 
 
-@pytest.mark.parametrize("ways", [ALTERNATING, ALTERNATING[::-1]])
+@pytest.mark.parametrize(
+    "ways", [ALTERNATING, pytest.param(ALTERNATING[::-1], marks=pytest.mark.heavy)]
+)
 def test_versions_that_are_forgotten_do_not_come_back_when_the_table_changes_its_way(
     spark, tmp_path, ways
 ):
@@ -190,7 +192,9 @@ def names(capture):
     return [row["name"] for row in rows.collect()]
 
 
-@pytest.mark.parametrize("way", [Way.AUTO, Way.SPREAD])
+@pytest.mark.parametrize(
+    "way", [pytest.param(Way.AUTO, marks=pytest.mark.heavy), Way.SPREAD]
+)
 def test_a_swap_made_alone_can_be_taken_back_when_the_table_was_spread_since(spark, tmp_path, way):
     s = Stream()
     s.change("c", 1, 10, name="A", bio="x")

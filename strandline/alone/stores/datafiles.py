@@ -20,8 +20,8 @@ from deltalake.transaction import AddAction
 
 from strandline.alone.stores.tables import anchor, explained, storage_options
 
-_LONG = 64 << 20  # bytes of rows that make a group of a file
-_LARGE = 128 << 20  # bytes of a file behind which another one begins
+_LONG = 16 << 20  # bytes of rows that make a group of a file
+_LARGE = 64 << 20  # bytes of a file behind which another one begins
 _LONGEST = 64  # letters of a text that is worth to be a bound of a file's values
 
 

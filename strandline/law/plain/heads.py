@@ -42,7 +42,7 @@ def seen(of: Standing) -> str | None:
 
 def is_seen(text: str | None) -> bool:
     """Whether it is such a text: a release before has kept another one in its place."""
-    return text is not None and text.startswith(f"[{_FORMAT},")
+    return text is not None and text.startswith(f"[{_FORMAT},[")
 
 
 def standing(
