@@ -62,6 +62,10 @@ database.names database.instance data.query.mode max.iteration.transactions
 snapshot.isolation.mode streaming.fetch.size incremental.snapshot.option.recompile
 unavailable.value.placeholder
 """
+_DB2 = """
+database.dbname snapshot.isolation.mode cdc.control.schema cdc.change.tables.schema db2.platform
+z.stop.lsn.ignore.ind
+"""
 _BINLOG = """
 database.include.list database.exclude.list database.server.id database.server.id.offset
 database.ssl.mode database.ssl.keystore database.ssl.keystore.password database.ssl.truststore
@@ -121,6 +125,7 @@ DOCUMENTED = {
             _DDL,
             _SQLSERVER,
         ),
+        Family.DB2: (_COMMON, _DDL, _DB2),
         Family.ORACLE: (_COMMON, _DDL, _ORACLE),
         Family.YUGABYTEDB: (_YUGABYTEDB,),
         Family.YUGABYTEDB_SLOT: (
@@ -136,6 +141,8 @@ NOT_JUDGED = {
     Family.YUGABYTEDB_SLOT: ("slot.stream.params",),
     Family.MYSQL: ("database.initial.statements",),
     Family.MARIADB: ("database.initial.statements",),
+    # Whether it brings changes twice that a change table has behind its end is not known.
+    Family.DB2: ("z.stop.lsn.ignore.ind",),
     # Whether transactions that were open at a stop are mined again is not known.
     Family.ORACLE: ("log.mining.buffer.drop.on.stop",),
 }

@@ -75,6 +75,7 @@ POSITIONS = {
     "postgresql": "op,source.ts_us,source.snapshot,source.lsn,source.sequence,source.txId",
     "mysql": "op,source.ts_ms,snapshot,file,pos,row",
     "sqlserver": "op,source.ts_ms,snapshot,commit_lsn,change_lsn,event_serial_no",
+    "db2": "op,source.ts_us,source.snapshot,source.commit_lsn,source.change_lsn",
     "oracle": "op,source.ts_ms,source.snapshot,source.scn,source.commit_scn,source.txId",
     "yugabytedb": "op,source.ts_ms,source.snapshot,source.lsn,source.commit_time,source.txId",
 }
@@ -234,8 +235,9 @@ EXAMPLES = {
     ),
     "old-source": plain("source.struct.version", "v1", "v2"),
     "processing-as-time": plain("source.timestamp.mode", "processing", "commit"),
+    "updates-in-one-row": plain("db2.platform", "ZOS", "LUW"),
     "times-that-wrap": default("time.precision.mode", "adaptive", "microseconds"),
-    "times-that-wrap-oracle": default("time.precision.mode", "adaptive", "microseconds"),
+    "times-that-wrap-unseen": default("time.precision.mode", "adaptive", "microseconds"),
     "times-in-nanoseconds": plain("time.precision.mode", "nanoseconds", "adaptive"),
     "placeholder": plain("unavailable.value.placeholder", "hex:00", "__debezium_unavailable_value"),
     "transaction-begin-as-time": default("data.query.mode", "direct", "function"),
@@ -510,6 +512,9 @@ BEYOND = {
     "truncates-of-yugabytedb",
     "generated-columns",
     "computed-columns",
+    "times-of-reading",
+    "large-objects-not-read",
+    "decimal-floats-as-doubles",
     "virtual-columns",
 }
 

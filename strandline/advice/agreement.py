@@ -25,6 +25,7 @@ _READ_AS: Mapping[Family, tuple[str, ...]] = MappingProxyType(
         Family.MYSQL: ("mysql", "mariadb", "tencent"),
         Family.MARIADB: ("mariadb", "mysql", "tencent"),
         Family.SQLSERVER: ("sqlserver",),
+        Family.DB2: ("db2",),
         Family.ORACLE: ("oracle",),
         Family.YUGABYTEDB: ("yugabytedb", "bmdbdb"),
         Family.YUGABYTEDB_SLOT: ("yugabytedb", "bmdbdb"),

@@ -22,6 +22,7 @@ class Family(StrEnum):
     MYSQL = "mysql"
     MARIADB = "mariadb"
     SQLSERVER = "sqlserver"
+    DB2 = "db2"
     ORACLE = "oracle"
     YUGABYTEDB = "yugabytedb"
     """YugabyteDB's gRPC connector."""
@@ -35,6 +36,7 @@ CLASSES: Mapping[str, Family] = MappingProxyType(
         "io.debezium.connector.mysql.MySqlConnector": Family.MYSQL,
         "io.debezium.connector.mariadb.MariaDbConnector": Family.MARIADB,
         "io.debezium.connector.sqlserver.SqlServerConnector": Family.SQLSERVER,
+        "io.debezium.connector.db2.Db2Connector": Family.DB2,
         "io.debezium.connector.oracle.OracleConnector": Family.ORACLE,
         "io.debezium.connector.yugabytedb.YugabyteDBgRPCConnector": Family.YUGABYTEDB,
         "io.debezium.connector.yugabytedb.YugabyteDBConnector": Family.YUGABYTEDB,

@@ -111,6 +111,11 @@ HARMLESS: tuple[Harmless, ...] = (
         (Family.SQLSERVER,),
     ),
     Harmless(
+        "where Db2's change tables are",
+        ("cdc.control.schema", "cdc.change.tables.schema"),
+        (Family.DB2,),
+    ),
+    Harmless(
         "how much is read at once, and how often",
         (
             "max.batch.size",

@@ -15,7 +15,8 @@ from strandline.cells.modes import BINARY, DECIMAL, MODES, TIME, UNSIGNED
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 VALUES_ARE_JSON = IsClass("value.converter", (JSON,))
-_DDL = (Family.SQLSERVER, Family.ORACLE)  # elsewhere `columns` names types that say it themselves
+# Elsewhere `columns` names types that say it themselves.
+_DDL = (Family.SQLSERVER, Family.DB2, Family.ORACLE)
 _WITHOUT = (Is("value.converter.schemas.enable", ("false",)), VALUES_ARE_JSON)
 _SHOWN = (
     "neither a record nor DDL shows it: values that are seen to be written in another mode than "

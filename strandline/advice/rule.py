@@ -16,8 +16,11 @@ SLOT = (Family.POSTGRESQL, Family.YUGABYTEDB_SLOT)
 """Families that read a replication slot by PostgreSQL's protocol."""
 BINLOG = (Family.MYSQL, Family.MARIADB)
 TRUNCATING = (Family.POSTGRESQL, *BINLOG, Family.ORACLE)
-"""Families that know truncates and drop them by default; SQL Server forbids them under CDC."""
-DDL = (*BINLOG, Family.SQLSERVER, Family.ORACLE)
+"""Families that know truncates and drop them by default.
+
+SQL Server forbids them under change data capture, Db2's connector does not see them.
+"""
+DDL = (*BINLOG, Family.SQLSERVER, Family.DB2, Family.ORACLE)
 """Families that keep a schema history."""
 
 

@@ -6,7 +6,7 @@ Sources: docs/facts/snapshots.md; Debezium's documentation of `snapshot.mode`.
 from strandline.advice.conditions import Above, Given, Is, Where
 from strandline.advice.configuration import Family
 from strandline.advice.finding import Severity
-from strandline.advice.rule import DEBEZIUM_2, Rule
+from strandline.advice.rule import DDL, DEBEZIUM_2, Rule
 
 _BASED = "snapshot.mode.configuration.based"
 _BY_CONFIGURATION = (Is("snapshot.mode", ("configuration_based",)),)
@@ -130,8 +130,8 @@ SNAPSHOT: tuple[Rule, ...] = (
         Is("snapshot.isolation.mode", ("read_committed", "read_uncommitted")),
         "the rows of a snapshot are not of one moment, so a first version may be one that never "
         "stood beside the others",
-        "set snapshot.isolation.mode=repeatable_read (SQL Server: or snapshot)",
-        (Family.SQLSERVER, Family.POSTGRESQL),
+        "set snapshot.isolation.mode=repeatable_read (SQL Server: or snapshot; Db2: or exclusive)",
+        (Family.SQLSERVER, Family.DB2, Family.POSTGRESQL),
     ),
     Rule(
         "snapshot-without-locks",
@@ -139,7 +139,7 @@ SNAPSHOT: tuple[Rule, ...] = (
         Is("snapshot.locking.mode", ("none",)),
         "a DDL while the snapshot runs makes it read rows with the wrong columns",
         "nothing to do, if no table is altered meanwhile",
-        (Family.MYSQL, Family.MARIADB, Family.SQLSERVER, Family.ORACLE),
+        DDL,
     ),
     Rule(
         "snapshot-in-parallel",

@@ -58,6 +58,7 @@ _FIELDS: tuple[tuple[tuple[Family, ...], tuple[str, ...]], ...] = (
     (SLOT, ("lsn", "sequence", "txId")),
     (BINLOG, ("file", "pos", "row")),
     ((Family.SQLSERVER,), ("commit_lsn", "change_lsn", "event_serial_no")),
+    ((Family.DB2,), ("commit_lsn", "change_lsn")),
     ((Family.ORACLE,), ("scn", "commit_scn", "txId")),
     ((Family.YUGABYTEDB,), ("lsn", "commit_time", "txId")),
 )

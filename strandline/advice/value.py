@@ -28,6 +28,7 @@ _MAKERS = (
     "mysql.MySql",
     "mariadb.MariaDb",
     "sqlserver.SqlServer",
+    "db2.Db2",
     "oracle.Oracle",
 )
 
@@ -254,6 +255,41 @@ VALUE: tuple[Rule, ...] = (
         (Family.SQLSERVER,),
     ),
     Rule(
+        "times-of-reading",
+        Severity.NOTE,
+        Outside("times of commits"),
+        "before Debezium 3.7 source.ts_ms is when the connector read a change, so that versions "
+        "begin at Kafka's time; since, it is the commit's as long as IBMSNAP_UOW has it",
+        "take Debezium 3.7 or later, and prune IBMSNAP_UOW no earlier than the change tables",
+        (Family.DB2,),
+    ),
+    Rule(
+        "large-objects-not-read",
+        Severity.NOTE,
+        Outside("columns of CLOB, DBCLOB or BLOB"),
+        "before Debezium 3.7 they are NULL in the stream, and in a snapshot the name of an object "
+        "of the driver",
+        "take Debezium 3.7 or later, or leave them out by column.exclude.list",
+        (Family.DB2,),
+    ),
+    Rule(
+        "decimal-floats-as-doubles",
+        Severity.NOTE,
+        Outside("columns of DECFLOAT"),
+        "they are rounded to 15 to 17 digits",
+        "give the columns a DECIMAL, if that matters",
+        (Family.DB2,),
+    ),
+    Rule(
+        "updates-in-one-row",
+        Severity.BLURS,
+        Is("db2.platform", ("zos", "z")),
+        "where a table is captured with CHG_UPD_TO_DEL_INS = 'N' an update does not say what the "
+        "row was: one that changes the key leaves the old key current for ever",
+        "register the tables with CHG_UPD_TO_DEL_INS = 'Y'",
+        (Family.DB2,),
+    ),
+    Rule(
         "virtual-columns",
         Severity.NOTE,
         Outside("virtual columns"),
@@ -274,14 +310,14 @@ VALUE: tuple[Rule, ...] = (
         (Family.SQLSERVER,),
     ),
     Rule(
-        "times-that-wrap-oracle",
+        "times-that-wrap-unseen",
         Severity.BLURS,
         _IN_NANOSECONDS,
-        "times of TIMESTAMP(7) to (9) before 1677 or after 2262 wrap before Debezium 3.6, and "
-        "nothing shows those of (8) and (9) unless they are whole seconds; since, they are NULL, "
+        "times of TIMESTAMP(7) and finer before 1677 or after 2262 wrap before Debezium 3.6, and "
+        "nothing shows those finer than (7) unless they are whole seconds; since, they are NULL, "
         "unless event.converting.failure.handling.mode=fail",
         "set time.precision.mode=microseconds, or give the columns 6 digits",
-        (Family.ORACLE,),
+        (Family.DB2, Family.ORACLE),
     ),
     Rule(
         "times-in-nanoseconds",

@@ -4,14 +4,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from strandline.connectors.connector import Connector
+from strandline.connectors.db2 import Db2
 from strandline.connectors.mysql import MySQL
 from strandline.connectors.oracle import Oracle
 from strandline.connectors.postgresql import PostgreSQL
 from strandline.connectors.sqlserver import SQLServer
 from strandline.connectors.yugabytedb import YugabyteDB
 
-# PostgreSQL first: what both accept is YugabyteDB's only where a source file says so.
-_ALL: tuple[Connector, ...] = (MySQL(), Oracle(), SQLServer(), PostgreSQL(), YugabyteDB())
+# PostgreSQL first: what both accept is YugabyteDB's only where a source file says so. Db2 before
+# SQL Server: the form of its LSN tells the two apart where a `source` names no connector.
+_ALL: tuple[Connector, ...] = (
+    MySQL(),
+    Oracle(),
+    Db2(),
+    SQLServer(),
+    PostgreSQL(),
+    YugabyteDB(),
+)
 
 CONNECTORS: dict[str, Connector] = {
     name: connector for connector in _ALL for name in connector.names

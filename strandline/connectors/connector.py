@@ -16,7 +16,10 @@ _NUMBERED = (3, 7)  # since then `total_order` survives a restart inside a trans
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The source's own time and how far it can be trusted; `at` is None where it has none."""
+    """The source's own time and how far it can be trusted; `at` is None where it has none.
+
+    With the quality `KAFKA` it is no time of the change, and is only shown.
+    """
 
     at: datetime | None
     quality: TimeQuality
@@ -148,6 +151,14 @@ class Connector(ABC):
         """
         parts = [text(source.get(part)) for part in ("db", "schema", "table")]
         return tuple(part for part in parts if part) if parts[2] else ()
+
+    def defined(self, table: str, place: Mapping[str, Any]) -> str:
+        """The table that a DDL event defines, from the name that it has there.
+
+        As records name it: the parts of `table` with dots between them.
+        """
+        del place
+        return table
 
     def tablet(self, source: Mapping[str, Any]) -> str | None:
         """The part of the table whose rows a truncate ends; None where it ends those of all."""

@@ -1,4 +1,4 @@
-"""SQL Server's and Oracle's column types, as their connectors describe them to Connect.
+"""SQL Server's, Db2's and Oracle's column types, as their connectors describe them to Connect.
 
 Defaults of the connectors (their documentation, "Data type mappings"): decimals precise, times
 adaptive.
@@ -34,6 +34,24 @@ _SQL_SERVER: Mapping[str, Mapping[str, Any]] = {
     },
 }
 _MONEY = {"money": 19, "smallmoney": 10}
+_DB2: Mapping[str, Mapping[str, Any]] = {
+    "BOOLEAN": {"type": "boolean"},
+    "SMALLINT": {"type": "int16"},
+    "INTEGER": {"type": "int32"},
+    "BIGINT": {"type": "int64"},
+    "REAL": {"type": "float"},
+    **{name: {"type": "double"} for name in ("DOUBLE", "FLOAT", "DECFLOAT")},
+    "DATE": {"type": "int32", "name": _TIME + "Date"},
+    **{
+        name: {"type": "string"}
+        for name in (
+            *("CHAR", "VARCHAR", "LONG VARCHAR", "CLOB", "XML"),
+            *("GRAPHIC", "VARGRAPHIC", "LONG VARGRAPHIC", "DBCLOB"),
+        )
+    },
+    **{name: {"type": "bytes"} for name in ("BINARY", "VARBINARY", "BLOB")},
+}
+_BITS = "FOR BIT DATA"  # a text of Db2 that is bytes
 _ORACLE: Mapping[str, Mapping[str, Any]] = {
     **{
         name: {"type": "string"}
@@ -44,7 +62,12 @@ _ORACLE: Mapping[str, Mapping[str, Any]] = {
     "BINARY_FLOAT": {"type": "float"},
     "BINARY_DOUBLE": {"type": "double"},
 }
-_SQL_SERVER_FRACTION, _ORACLE_FRACTION = 7, 6  # digits, where a column declares none
+_NANOS = 9  # digits: Db2 keeps up to 12, of which Debezium sends these
+_SQL_SERVER_FRACTION, _DB2_FRACTION, _ORACLE_FRACTION = (
+    7,
+    6,
+    6,
+)  # digits, where a column declares none
 _INT8_DIGITS, _INT16_DIGITS, _INT32_DIGITS, _INT64_DIGITS = 2, 4, 9, 18
 
 
@@ -65,6 +88,24 @@ def sql_server(native: Mapping[str, Any]) -> dict[str, Any] | None:
     return None if found is None else dict(found)
 
 
+def db2(native: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The schema of a Db2 column; None where its type is not known."""
+    name = str(native.get("typeName") or "").upper()
+    base = name.split("(", maxsplit=1)[0].strip()
+    length, scale = _number(native.get("length")), _number(native.get("scale"))
+    if base in {"DECIMAL", "NUMERIC"}:
+        return _decimal(length or 5, scale or 0)
+    if base == "TIME":
+        return _counted("Time", scale or 0)
+    if base.startswith("TIMESTAMP"):
+        digits = _DB2_FRACTION if scale is None else min(scale, _NANOS)
+        return _timestamp(digits, zoned="TIME ZONE" in name)
+    if _BITS in name:
+        return {"type": "bytes"}
+    found = _DB2.get(base)
+    return None if found is None else dict(found)
+
+
 def oracle(native: Mapping[str, Any]) -> dict[str, Any] | None:
     """The schema of an Oracle column; None where its type is not known."""
     name = str(native.get("typeName") or "").upper()
@@ -72,7 +113,10 @@ def oracle(native: Mapping[str, Any]) -> dict[str, Any] | None:
     if base in {"NUMBER", "NUMERIC", "DECIMAL"}:
         return _number_type(_number(native.get("length")), _number(native.get("scale")))
     if base == "TIMESTAMP":
-        return _timestamp(_number(native.get("length")), zoned="TIME ZONE" in name)
+        # The digits are the length; Debezium unsets the scale (OracleConnection).
+        digits = _number(native.get("length"))
+        zoned = "TIME ZONE" in name
+        return _timestamp(_ORACLE_FRACTION if digits is None else digits, zoned=zoned)
     if base == "FLOAT":
         return {"type": "struct", "name": "io.debezium.data.VariableScaleDecimal"}
     found = _ORACLE.get(base)
@@ -96,11 +140,9 @@ def _number_type(precision: int | None, scale: int | None) -> dict[str, Any]:
     return _decimal(precision, scale)
 
 
-def _timestamp(length: int | None, *, zoned: bool) -> dict[str, Any]:
-    """Oracle's fraction digits are the length; Debezium unsets the scale (OracleConnection)."""
+def _timestamp(digits: int, *, zoned: bool) -> dict[str, Any]:
     if zoned:
         return {"type": "string", "name": _TIME + "ZonedTimestamp"}
-    digits = _ORACLE_FRACTION if length is None else length
     return _counted("Timestamp", digits)
 
 

@@ -260,7 +260,7 @@ def history(
         for table in change.changes:
             if table.columns:
                 stated = _Stated(since, _column_types(table, sender, modes))
-                found.setdefault(table.table, []).append(stated)
+                found.setdefault(sender.defined(table.table, change.place), []).append(stated)
     tables = {name: _definitions(stated) for name, stated in found.items()}
     whole = SchemaHistory(tables, frozenset(prefixes - {""}))
     names = {change.source for change in changes} - {""}

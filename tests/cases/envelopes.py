@@ -357,7 +357,8 @@ def _ddl(stream: Stream, line: Line, now: datetime) -> Control:
     table, _, listed = described.strip().partition(" ")
     db = line.options.get("db", KINDS[stream.connector].db)
     fields, _ = KINDS[stream.connector].fields(Place("c", place.split()[0], "false", {}))
-    parts = [db, *([fields["schema"]] if "schema" in fields else []), table]
+    named = [db] if KINDS[stream.connector].databases else []
+    parts = [*named, *([fields["schema"]] if "schema" in fields else []), table]
     identity = ".".join(f'"{part}"' for part in parts)
     change = {"type": kind, "id": identity, "table": _table(listed.strip())}
     payload = {

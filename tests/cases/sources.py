@@ -84,6 +84,17 @@ def sqlserver(at: Place) -> Fields:
     }, int(commit)
 
 
+def db2(at: Place) -> Fields:
+    """`@COMMIT`, `@COMMIT/CHANGE`; a read has a change where it says so."""
+    commit, _, change = at.position.partition("/")
+    told = change or (None if at.read else commit)
+    return {
+        "schema": "SHOP",
+        "change_lsn": None if told is None else f"00000000:00000000:{int(told):016x}",
+        "commit_lsn": f"00000000:00001e36:{int(commit):016x}",
+    }, int(commit)
+
+
 def oracle(at: Place) -> Fields:
     """`@COMMIT_SCN`, `@COMMIT_SCN/SCN`; of a read `@SCN`; `seq=N` for txSeq."""
     commit, _, scn = at.position.partition("/")
@@ -133,7 +144,8 @@ class Kind:
     `name` is what `source.connector` says, `version` the default release; topics are called
     `<prefix>.<place>.<table>`. `truncate_images` is False where a truncate has no fields `before`
     and `after` at all, `whole_seconds` where the source's clock knows no fractions, `wrapped`
-    where cells are `{"value": …, "set": true}`.
+    where cells are `{"value": …, "set": true}`. `databases` is False where DDL events name tables
+    without their database.
     """
 
     name: str
@@ -144,6 +156,7 @@ class Kind:
     truncate_images: bool = True
     whole_seconds: bool = False
     wrapped: bool = False
+    databases: bool = True
 
 
 _BINLOG = {"truncate_images": False, "whole_seconds": True}
@@ -153,6 +166,7 @@ KINDS = {
     "mariadb": Kind("mariadb", "3.5.0.Final", "shop", _mariadb, whole_seconds=True),
     "tencent": Kind("mysql", "1.9.3.Final", "shop", _mysql, **_BINLOG),
     "sqlserver": Kind("sqlserver", "2.3.4.Final", "shop.dbo", sqlserver),
+    "db2": Kind("db2", "3.7.0.Final", "SHOP", db2, db="TESTDB", databases=False),
     "oracle": Kind("oracle", "3.1.0.Final", "SHOP", oracle, db="SHOPDB"),
     "bmdbdb": Kind("bmdbdb", "1.9.5.y.11", "public", bmdbdb, wrapped=True),
     "yugabytedb": Kind("yugabytedb", "1.9.5.y.220", "public", bmdbdb, wrapped=True),

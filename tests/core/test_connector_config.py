@@ -84,7 +84,10 @@ def test_numbers_and_truth_values_are_the_text_that_connect_makes_of_them(file):
         ("{}", "no 'connector.class'"),
         ('{"name": "x", "config": {"topics": "a"}}', "POST /connectors"),
         ('{"config": "text"}', "no 'connector.class'"),
-        ('{"connector.class": "io.debezium.connector.db2.Db2Connector"}', "Db2Connector"),
+        (
+            '{"connector.class": "io.debezium.connector.informix.InformixConnector"}',
+            "InformixConnector",
+        ),
         ('{"connector.class": null}', "unknown connector class ''"),
         ('{"connector.class": "MySql", "a": {"b": "c"}}', "'a' must be text, not an object"),
         ('{"connector.class": "MySql", "a": ["b"]}', "'a' must be text, not a list"),

@@ -28,7 +28,7 @@ ENVELOPE = {
     [
         ({"op": "x"}, "unknown_op"),
         ({"source": None}, "no_source"),
-        ({"source": {"connector": "db2", "lsn": 1}}, "unknown_connector"),
+        ({"source": {"connector": "informix", "lsn": 1}}, "unknown_connector"),
         ({"source": {"connector": "postgresql"}}, "no_position"),
         ({"source": {"connector": "postgresql", "lsn": -1}}, "no_position"),
         ({"source": {"connector": "postgresql", "sequence": "[" * 5000}}, "no_position"),
@@ -187,6 +187,9 @@ def test_yugabytedb_s_records_of_a_replication_slot_are_read_where_the_source_fi
         ({"lsn": 1, "sequence": '["0","1"]'}, "postgresql"),
         ({"lsn": None, "sequence": '["0","1"]'}, "postgresql"),
         ({"lsn": "1:4::0:0", "sequence": '[null,"1:4::0:0"]'}, "yugabytedb"),
+        ({"commit_lsn": "00000027:00000db0:0007"}, "sqlserver"),
+        ({"commit_lsn": "00000000:00001E36:000000000004A1B4"}, "db2"),
+        ({"connector": "db2", "commit_lsn": "00000027:00000db0:0007"}, "db2"),
     ],
 )
 def test_without_a_source_file_the_records_say_whose_they_are(source, connector):

@@ -34,7 +34,7 @@ def test_what_a_page_links_to_is_there(page):
 
 def test_every_source_has_a_section_with_a_source_file_of_its_own():
     written = [read(BLOCK.findall(section)[-1]).connector for section in SECTIONS]
-    named = {"bmdbdb", "sqlserver", "mysql", "mariadb", "oracle", "tencent", "postgresql"}
+    named = {"bmdbdb", "sqlserver", "db2", "mysql", "mariadb", "oracle", "tencent", "postgresql"}
     assert sorted(written) == sorted(named)
     for name, connector in CONNECTORS.items():
         row = next(
@@ -43,6 +43,7 @@ def test_every_source_has_a_section_with_a_source_file_of_its_own():
         assert all(f"`{accepted}`" in row for accepted in connector.accepts)
 
 
+LSN = "00000000:00001e36:000000000004a1b4"
 # Sources as their connectors send them, each in the variants that are read differently.
 SOURCES = {
     "bmdbdb": [
@@ -53,6 +54,10 @@ SOURCES = {
     "sqlserver": [
         {"commit_lsn": "27:2a:5", "change_lsn": "27:2a:2", "event_serial_no": 1, "ts_ms": 1},
         {"commit_lsn": "27:2a:5", "version": "3.6.0.Final", "ts_us": 1},
+    ],
+    "db2": [
+        {"commit_lsn": LSN, "change_lsn": LSN, "version": "3.7.0.Final", "ts_us": 1},
+        {"commit_lsn": LSN, "version": "3.6.0.Final", "ts_ms": 1},
     ],
     "mysql": [
         {"file": "b.000003", "pos": 4, "row": 0, "connector": "mysql", "gtid": "u:1", "ts_us": 1},

@@ -5,7 +5,8 @@ truncates inside transactions, set-based updates that are logged as their net ef
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Literal
 
 from workloads.choices import Choices
@@ -34,12 +35,14 @@ class Dialect:
     may update several keys: not at all through each other; in an order without collisions; through
     each other in tagged tables, row by row; as the net effect per key. `idle`: an update that
     changes nothing is logged. `overlaps`: the log shows that transactions were open together.
+    `pairs`: a delete with an insert behind it, in one transaction on one table, shows as an update.
     """
 
     truncates: Literal["never", "alone", "anywhere"] = "alone"
     keys: Literal["apart", "ordered", "any", "net"] = "apart"
     idle: bool = True
     overlaps: bool = False
+    pairs: bool = False
 
 
 @dataclass
@@ -63,6 +66,8 @@ class Database:
         self._pass_time()
         began = self.now
         statements = tuple(self._statements())
+        if self.dialect.pairs:
+            statements = tuple(_paired(statements))
         committed = max((statement.at for statement in statements), default=began)
         tx = Transaction(statements, began, committed + self.choices.below(3) * 1000)
         in_flight = isinstance(previous, Snapshot) and not _truncates(tx)
@@ -295,6 +300,25 @@ def _net(changes: Sequence[RowChange]) -> Iterator[RowChange]:
     touched = frozenset(column.name for column in table.all_columns)
     for key in sorted({*before, *after}):
         yield RowChange(table, before.get(key), after.get(key), touched)
+
+
+def _paired(statements: Sequence[Statement]) -> Iterator[Statement]:
+    """The statements as Db2's connector pairs the rows of a change table: see `Dialect`."""
+    of_table: dict[str, list[RowChange]] = {}
+    for change in (change for statement in statements for change in statement.changes):
+        of_table.setdefault(change.table.name, []).append(change)
+    told: dict[int, RowChange | None] = {}
+    for changes in of_table.values():
+        for first, second in pairwise(changes):
+            if first.after is None and second.before is None:
+                touched = frozenset(column.name for column in second.table.all_columns)
+                told[id(first)] = None
+                told[id(second)] = RowChange(second.table, first.before, second.after, touched)
+    for statement in statements:
+        left = (told.get(id(change), change) for change in statement.changes)
+        changes = tuple(change for change in left if change is not None)
+        if changes or statement.truncated:
+            yield replace(statement, changes=changes)
 
 
 def _locks(tx: Transaction) -> set[tuple[str, Key | None]]:

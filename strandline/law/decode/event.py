@@ -82,8 +82,9 @@ class Event:
             return Time(kafka, TimeQuality.KAFKA, None)
         moment = self.connector.time(self.source, snapshot=self.snapshot)
         latest = kafka + TOLERANCE if kafka >= EARLIEST else _END_OF_TIME  # records may have none
-        if moment.at is not None and EARLIEST <= moment.at <= latest:
-            return Time(moment.at, moment.quality, moment.at)
+        told = None if moment.quality is TimeQuality.KAFKA else moment.at
+        if told is not None and EARLIEST <= told <= latest:
+            return Time(told, moment.quality, told)
         return Time(kafka, TimeQuality.KAFKA, moment.at)
 
     def tx_id(self, transaction: object) -> str | None:

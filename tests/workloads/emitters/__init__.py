@@ -1,6 +1,7 @@
 """Each connector's records, as it would send them; one module each."""
 
 from workloads.emitters.bmdbdb import BMDBDB
+from workloads.emitters.db2 import Db2
 from workloads.emitters.emitter import Emitter
 from workloads.emitters.mysql import MariaDB, MySQL, Tencent
 from workloads.emitters.oracle import Oracle
@@ -13,6 +14,7 @@ SOURCES: dict[str, type[Emitter]] = {
     "mariadb": MariaDB,
     "tencent": Tencent,
     "sqlserver": SQLServer,
+    "db2": Db2,
     "oracle": Oracle,
     "bmdbdb": BMDBDB,
 }
