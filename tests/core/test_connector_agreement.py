@@ -81,6 +81,8 @@ def test_yugabytedb_writes_hexadecimal_digits_whatever_it_is_set_to(together):
         (Family.YUGABYTEDB_SLOT, "yugabytedb", True),
         (Family.YUGABYTEDB_SLOT, "postgresql", False),
         (Family.YUGABYTEDB, "bmdbdb", True),
+        (Family.DB2, "db2", True),
+        (Family.DB2, "sqlserver", False),
     ],
 )
 def test_a_source_file_of_another_connector_is_a_loss(family, connector, good, together):
