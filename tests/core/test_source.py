@@ -64,7 +64,7 @@ def epochs(*told):
             GOOD + "[[epoch]]\nnumber = 20260921\nsince = 2026-09-21T00:00:00Z\n",
             ["[[epoch]]", "'number' must be 65535 or less"],
         ),
-        (GOOD.replace("postgresql", "access"), ["'access'", "bmdbdb, mariadb, mysql, oracle"]),
+        (GOOD.replace("postgresql", "access"), ["'access'", "bmdbdb, db2, mariadb, mysql, oracle"]),
         (GOOD.replace('"shop"', '" "'), ["[kafka]", "'topic_prefix'", "is empty", "topic.prefix"]),
         (GOOD.replace('"shop"', "5"), ["'topic_prefix'", "a string", "5"]),
         (GOOD.replace('"shop"', '" shop"'), ["'topic_prefix'", "letters, digits", "' shop'"]),
