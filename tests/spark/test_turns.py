@@ -192,9 +192,7 @@ def names(capture):
     return [row["name"] for row in rows.collect()]
 
 
-@pytest.mark.parametrize(
-    "way", [pytest.param(Way.AUTO, marks=pytest.mark.heavy), Way.SPREAD]
-)
+@pytest.mark.parametrize("way", [pytest.param(Way.AUTO, marks=pytest.mark.heavy), Way.SPREAD])
 def test_a_swap_made_alone_can_be_taken_back_when_the_table_was_spread_since(spark, tmp_path, way):
     s = Stream()
     s.change("c", 1, 10, name="A", bio="x")
