@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e spark fuzz chaos bench bench-small bench-core up setup jars chromium kafka s3 lint lock clean
+.PHONY: help demo test e2e spark fuzz chaos bench bench-small bench-core auto-cdc up setup jars chromium kafka s3 lint lock clean
 
 BIN := .venv/bin
 
@@ -59,6 +59,9 @@ bench-small: jars kafka ## the same in a few minutes, in sizes that show that it
 bench-core: setup ## the core alone: records a second on one core, beside DuckDB (minutes, no Spark)
 	@exec $(BIN)/python -m bench.core --out bench/results $(BENCH)
 
+auto-cdc: setup ## make the environment of Spark's AUTO CDC, which `make bench` then races too (1 GB)
+	@sh setup.sh auto-cdc
+
 up: jars ## serve Airflow on this machine with the example sources, until Ctrl-C
 	@$(WITH_JAVA) exec $(BIN)/python -m examples.up
 
@@ -86,6 +89,8 @@ lint: setup ## ruff, mypy and the import contracts
 lock: ## resolve requirements.in into requirements.txt (needs uv)
 	uv pip compile --universal --generate-hashes --python-version 3.11 \
 	  --custom-compile-command "make lock" requirements.in -o requirements.txt
+	uv pip compile --universal --generate-hashes --python-version 3.11 --no-annotate \
+	  --custom-compile-command "make lock" bench/auto_cdc/requirements.in -o bench/auto_cdc/requirements.txt
 	for image in airflow spark; do \
 	  uv pip compile --universal --generate-hashes --python-version 3.11 --no-annotate \
 	    --custom-compile-command "make lock" docker/$$image/requirements.in -o docker/$$image/requirements.txt; \

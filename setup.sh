@@ -7,6 +7,7 @@
 #   setup.sh chromium finds or installs the browser that the page is tested with
 #   setup.sh kafka    fetches a Kafka broker that tests and benchmarks start
 #   setup.sh s3       fetches an S3-compatible store that tests start
+#   setup.sh auto-cdc makes the environment of Spark 4.3, whose AUTO CDC the benchmark can race
 #
 # Each step does nothing where its work is done. What goes wrong is said in one line that names
 # what to type. Only `java` writes to standard output, so that a caller can read it.
@@ -18,6 +19,8 @@ export SPARK_LOCAL_IP="${SPARK_LOCAL_IP:-127.0.0.1}"
 DELTA_PACKAGE="io.delta:delta-spark_4.2_2.13:4.4.0"
 KAFKA_VERSION="4.3.1"
 S3PROXY_VERSION="4.1.0"
+ICEBERG_VERSION="1.12.0"
+ECJ_VERSION="3.42.0"
 VENV=".venv"
 LOG_DIR=".strandline/setup"
 
@@ -205,6 +208,34 @@ setup_s3() {
     fetch s3proxy org.gaul s3proxy "$S3PROXY_VERSION"
 }
 
+# --- Spark's AUTO CDC ------------------------------------------------------------------------
+
+# Beside the environment of the project, since it is of a later Spark. Its catalog is compiled
+# here, by Eclipse's compiler: Java need not come with one.
+setup_auto_cdc() {
+    home="$VENV/auto-cdc"
+    sources="bench/auto_cdc"
+    made_of="$ICEBERG_VERSION $(cat $sources/requirements.txt $sources/IcebergTables.java)"
+    if [ "$(cat "$home/.complete" 2>/dev/null)" = "$made_of" ]; then
+        return 0
+    fi
+    fetch iceberg org.apache.iceberg iceberg-spark-runtime-4.1_2.13 "$ICEBERG_VERSION"
+    fetch ecj org.eclipse.jdt ecj "$ECJ_VERSION"
+    say "making $home with Spark 4.3: a few minutes, once"
+    "$VENV/bin/python" -m venv --clear "$home"
+    "$home/bin/python" -m pip --disable-pip-version-check --no-input --quiet \
+        install --require-hashes -r $sources/requirements.txt ||
+        stop "pip could not install Spark 4.3; its reason stands above this line"
+    mkdir "$home/jars" "$home/classes"
+    cp "$VENV"/iceberg/iceberg-spark-runtime-*.jar "$home/jars"
+    spark=$(echo "$home"/lib/python3*/site-packages/pyspark/jars)
+    "$(setup_java)/bin/java" -classpath "$VENV/ecj/*:$home/jars/*:$spark/*" \
+        org.eclipse.jdt.internal.compiler.batch.Main -17 -nowarn -d "$home/classes" \
+        $sources/IcebergTables.java >"$LOG_DIR/auto-cdc.log" 2>&1 ||
+        stop "the catalog could not be compiled; the reason is in $LOG_DIR/auto-cdc.log"
+    printf '%s\n' "$made_of" >"$home/.complete"
+}
+
 # fetch FOLDER ORGANISATION ARTIFACT VERSION: an artifact with all that it needs, once. Spark
 # brings Ivy along, which is what it fetches packages with itself.
 fetch() {
@@ -233,5 +264,6 @@ case "${1-}" in
     chromium) setup_chromium ;;
     kafka) setup_kafka ;;
     s3) setup_s3 ;;
-    *) stop "usage: setup.sh python | java | jars | chromium | kafka | s3" ;;
+    auto-cdc) setup_auto_cdc ;;
+    *) stop "usage: setup.sh python | java | jars | chromium | kafka | s3 | auto-cdc" ;;
 esac

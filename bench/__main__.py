@@ -32,6 +32,7 @@ SMALL = Sizes(
 )
 FOLDER = Path(".strandline/bench")
 _KNOWN = tuple(dict.fromkeys([*CONTENDERS, *landing.WAYS]))
+_LACKING = {name: told for name, kind in CONTENDERS.items() if (told := kind.lacking())}
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -92,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD")
     parser.add_argument("--small", action="store_true", help="sizes that take a few minutes")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--contenders", type=_names, default=list(_KNOWN), metavar="A,B")
+    parser.add_argument("--contenders", type=_names, default=_ready(), metavar="A,B")
     parser.add_argument("--memory", default="4g", help="of each Spark driver")
     parser.add_argument("--cores", type=int, default=os.cpu_count())
     parser.add_argument("--broker", metavar="HOST:PORT", help="for `landing`; none: one of its own")
@@ -112,7 +113,14 @@ def _names(text: str) -> list[str]:
     names = text.split(",")
     if unknown := set(names) - set(_KNOWN):
         raise argparse.ArgumentTypeError(f"unknown: {unknown}; known are {', '.join(_KNOWN)}")
+    if lacking := [f"{name} is not set up: {_LACKING[name]}" for name in names if name in _LACKING]:
+        raise argparse.ArgumentTypeError("; ".join(lacking))
     return names
+
+
+def _ready() -> list[str]:
+    """Who takes part where nobody is named: all who can here."""
+    return [name for name in _KNOWN if name not in _LACKING]
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -76,7 +76,7 @@ def _measured(contender: Contender, folder: Path, batch: int) -> dict[str, Any]:
 
 def _add_volumes(contender: Contender, measured: list[dict[str, Any]], folder: Path) -> None:
     """Adds to the batches of the last lap how many bytes the rows are that they had to write."""
-    if not (contender.whole and contender.case.shape.base):
+    if not (contender.whole and contender.in_delta and contender.case.shape.base):
         return
     last = [each for each in measured if each["lap"] == measured[-1]["lap"]]
     shutil.rmtree(folder, ignore_errors=True)

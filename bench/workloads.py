@@ -60,7 +60,7 @@ def _bulk(sizes: Sizes) -> Workload:
         "bulk",
         f"{sizes.bulk:,} changes of {sizes.keys:,} keys into nothing; the second time counts",
         {"": shape},
-        ("strandline", "merge", "spark-append", "duckdb"),
+        ("strandline", "merge", "auto-cdc", "spark-append", "duckdb"),
         ((1,), (1,)),
         {"cold": ((0, 1),), "warm": ((1, 1),)},
     )
@@ -81,7 +81,7 @@ def _increment(sizes: Sizes) -> Workload:
         "increment",
         f"{sizes.batch:,} changes onto a long history, then {sizes.few} onto the same",
         shapes,
-        (*EVERYBODY, "empty-commit"),
+        (*EVERYBODY, "auto-cdc", "empty-commit"),
         (tuple(numbers),),
         {
             "batch": tuple((0, number) for number in numbers[1:each]),

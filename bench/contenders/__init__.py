@@ -1,6 +1,7 @@
 """Who takes part: each applies the batches of a case in its own way, on the same landing table."""
 
 from bench.contenders.application import Application
+from bench.contenders.auto_cdc import AutoCdc
 from bench.contenders.contender import Contender
 from bench.contenders.duckdb_pass import DuckDBPass
 from bench.contenders.empty_commit import EmptyCommit
@@ -16,6 +17,7 @@ CONTENDERS: dict[str, type[Contender]] = {
         Merge,
         MergeWithoutVectors,
         MergeOfFew,
+        AutoCdc,
         SparkAppend,
         EmptyCommit,
         DuckDBPass,

@@ -12,17 +12,24 @@ class Contender(ABC):
 
     `name` is that of the results. `state` names what is prepared once per case and copied for each
     race: the history after the base; contenders of one `state` share it. `whole`: whether what it
-    writes is meant to be the history, so that it is judged; a floor may write less.
+    writes is meant to be the history, so that it is judged; a floor may write less. `in_delta`:
+    whether it writes Delta tables, which the Spark of this environment can read.
     """
 
     name: ClassVar[str]
     state: ClassVar[str]
     whole: ClassVar[bool] = True
     whole_into_nothing: ClassVar[bool] = True
+    in_delta: ClassVar[bool] = True
 
     def __init__(self, case: Case, folder: Path) -> None:
         self.case = case
         self.folder = folder
+
+    @classmethod
+    def lacking(cls) -> str | None:
+        """What has to be done before it can take part here; None where nothing has."""
+        return None
 
     def start(self, memory: str, cores: int) -> None:  # noqa: B027 - most floors have none
         """Starts what takes the batches: a Spark session with that much memory for its driver."""

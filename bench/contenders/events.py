@@ -17,7 +17,7 @@ def changes(spark: SparkSession, case: Case, table: str, batch: int) -> DataFram
     One narrow `from_json` per record, which names the fields that are used and nothing else.
     """
     records = landed(spark, case, table, batch).where(F.col("value").isNotNull())
-    parsed = F.from_json(F.col("value").cast("string"), _schema(wrapped=case.shape.schemas))
+    parsed = F.from_json(F.col("value").cast("string"), schema(wrapped=case.shape.schemas))
     event = F.col("event.payload") if case.shape.schemas else F.col("event")
     return records.select(parsed.alias("event")).select(
         F.coalesce(event["after"][KEY], event["before"][KEY]).alias(KEY),
@@ -41,7 +41,8 @@ def landed(spark: SparkSession, case: Case, table: str, batch: int) -> DataFrame
     return every.load(str(case.landing)).where(reduce(lambda a, b: a | b, ranges))
 
 
-def _schema(*, wrapped: bool) -> str:
+def schema(*, wrapped: bool) -> str:
+    """The type of what is used of an envelope; `wrapped` where its schema is embedded."""
     row = ", ".join(f"{column.name}: {column.sql}" for column in COLUMNS)
     envelope = (
         f"before: STRUCT<{KEY}: BIGINT>, after: STRUCT<{row}>, op: STRING, "

@@ -12,6 +12,8 @@ ONTO_A_HISTORY = Shape(keys=30, batches=(Batch(80, inserts=0.1),), base=300, tab
 INTO_NOTHING = Shape(keys=30, batches=(Batch(300),), schemas=True)
 LATE = Shape(keys=30, batches=(Batch(80, late=0.2, truncates=1),), base=300, moves=0.02)
 
+ONLY_LATE = Shape(keys=30, batches=(Batch(80, late=0.2),), base=300)
+
 ONE_KEY = Shape(keys=1, batches=(Batch(400, duplicates=0.1),), base=300, deletes=0.2)
 
 
@@ -33,6 +35,8 @@ def verdicts(spark, cases, tmp_path):
             contender.start(memory="1g", cores=1)
         contender.prepare()
         contender.apply(1)
+        if name not in SPARK:
+            contender.stop()
         return [judged(case.expected(t, 1), *contender.history(t)) for t in case.tables]
 
     return run
@@ -58,6 +62,17 @@ def test_with_late_changes_moves_and_truncates_strandline_is_right(verdicts):
 def test_of_one_key_whose_rows_come_and_go_in_every_transaction_strandline_is_right(verdicts):
     (verdict,) = verdicts("strandline", ONE_KEY)
     assert verdict.right, verdict
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif(
+    CONTENDERS["auto-cdc"].lacking() is not None,
+    reason="the environment of Spark's AUTO CDC is not there: `make auto-cdc` makes it",
+)
+@pytest.mark.parametrize("shape", [ONTO_A_HISTORY, ONLY_LATE], ids=["onto a history", "late"])
+def test_the_auto_cdc_of_spark_is_right_where_nothing_is_truncated(verdicts, shape):
+    found = verdicts("auto-cdc", shape)
+    assert all(verdict.right for verdict in found), found
 
 
 def test_a_fast_wrong_answer_is_shown_wrong(verdicts):
