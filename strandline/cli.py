@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
@@ -16,8 +17,10 @@ from strandline.cells import rendering
 from strandline.changes.change import Quarantined
 from strandline.changes.record import Record
 from strandline.connectors import CONNECTORS
+from strandline.engine import Engine
 from strandline.errors import SpecError, StrandlineError
 from strandline.formats import capture
+from strandline.formats.registry import files, schemas
 from strandline.runs.receipt import Counts
 from strandline.sources import amendment, source
 from strandline.sources.source import Source
@@ -26,6 +29,7 @@ from strandline.timelines.printable import clipped, printable
 
 USAGE = 2
 INTERRUPTED = 130  # as shells say of what SIGINT ended
+_SCHEMAS = "a folder of the schemas that records name by their ids: 17.avsc and so on"
 _DETAIL = 200  # cells of why a record is in quarantine: it may quote the record
 
 
@@ -86,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     history.add_argument("capture", nargs="+", type=Path, help="JSON lines as `kcat -J` prints")
     history.add_argument("--spec", type=Path, help="a source file (TOML)")
+    history.add_argument("--schemas", type=Path, help=_SCHEMAS)
     history.add_argument("--engine", choices=("python", "alone", "spark"), default="python")
     history.add_argument("--batches", type=_positive, default=1, help="fold in that many runs")
     history.add_argument("--quarantine", type=Path, help="where unreadable records are listed")
@@ -96,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     explain.add_argument("capture", nargs="+", type=Path, help="JSON lines as `kcat -J` prints")
     explain.add_argument("--spec", type=Path, help="a source file (TOML)")
+    explain.add_argument("--schemas", type=Path, help=_SCHEMAS)
     explain.add_argument("--table", required=True, help="the topic, or the end of its name")
     explain.add_argument("--key", required=True, help='as JSON, {"id": 5}, or a bare value, 5')
     explain.set_defaults(run=_explain)
@@ -127,11 +133,7 @@ def _positive(text: str) -> int:
 def _history(options: argparse.Namespace) -> int:
     _spare((*options.capture, options.spec), options.quarantine)
     spec, records = _captured(options)
-    outcome = engine.named(options.engine)(
-        records,
-        batches=options.batches,
-        source=spec,
-    )
+    outcome = _engine(options)(records, batches=options.batches, source=spec)
     if options.quarantine:
         _write_quarantine(options.quarantine, outcome.quarantined)
     _encode("utf-8")  # JSON is, whatever the terminal (RFC 8259)
@@ -145,6 +147,14 @@ def _history(options: argparse.Namespace) -> int:
     for topic, error in outcome.stopped:
         print(f"strandline: {topic}: {error}", file=sys.stderr)
     return USAGE if outcome.stopped else 0
+
+
+def _engine(options: argparse.Namespace) -> Engine:
+    if options.schemas is None:
+        return engine.named(options.engine)
+    if options.engine != "python":
+        raise SpecError("history: --schemas goes with the engine python, which is the default")
+    return partial(engine.python, schemas=files.load(options.schemas))
 
 
 def _captured(options: argparse.Namespace) -> tuple[Source | None, list[Record]]:
@@ -227,6 +237,7 @@ def _explain(options: argparse.Namespace) -> int:
         named.get(options.table, options.table),
         CONNECTORS[spec.connector] if spec else None,
         engine.rules(spec),
+        schemas.NONE if options.schemas is None else files.load(options.schemas),
     )
     encoding = sys.stdout.encoding or "utf-8"
     for line in drawing.draw(evidence.explain(options.key), _pen(encoding)):

@@ -14,6 +14,7 @@ from strandline.changes.change import Quarantined
 from strandline.changes.record import Record
 from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError
+from strandline.formats.registry.schemas import NONE, Schemas
 from strandline.law import Rules, in_runs, no_rules
 from strandline.runs.receipt import Counts
 from strandline.sources.source import Source
@@ -44,10 +45,14 @@ class Engine(Protocol):
     ) -> Outcome: ...
 
 
-def python(records: Sequence[Record], *, batches: int, source: Source | None) -> Outcome:
-    """The law in this process, run after run."""
+def python(
+    records: Sequence[Record], *, batches: int, source: Source | None, schemas: Schemas = NONE
+) -> Outcome:
+    """The law in this process, run after run; `schemas` are those that records may name."""
     connector = CONNECTORS[source.connector] if source else None
-    found = in_runs(cut(records, batches), connector, recorded_at(records), rules(source))
+    found = in_runs(
+        cut(records, batches), connector, recorded_at(records), rules(source), schemas=schemas
+    )
     rows = ((table.topic, version.cells()) for table in found.tables for version in table.versions)
     stopped = [(table.topic, table.error) for table in found.tables if table.error is not None]
     doubtful = [(table.topic, table.regress) for table in found.tables if table.regress is not None]

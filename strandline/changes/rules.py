@@ -67,6 +67,7 @@ class TableRules:
     snapshot closes the rows that it did not read. `hold_regress`: whether positions that go back,
     as where a log begins anew, or that do not compare, stop the table until somebody decides.
     `one_table`: the physical tables in its topic are one on purpose, say shards of it.
+    `key_framing`, `value_framing`: how keys and values name their schema (`registry.framing`).
     """
 
     key: tuple[str, ...] = ()
@@ -82,6 +83,8 @@ class TableRules:
     placeholder: str = PLACEHOLDER
     epochs: tuple[Epoch, ...] = ()
     one_table: bool = False
+    key_framing: str = "auto"
+    value_framing: str = "auto"
 
     def contract(self, dialect: Dialect = types.ANY) -> Mapping[str, ColumnType]:
         """The column types of the contract, in a database of that dialect."""

@@ -2,9 +2,11 @@
 
 Fields: `topic, partition, offset, ts` (milliseconds, may be absent), `headers` (a flat list name,
 value, name, value …, may be absent), `key`, `payload` (text; null is a tombstone). Source: kcat's
-JSON envelope. A capture may be compressed by gzip, and begin with a byte order mark.
+JSON envelope. Bytes that are no text, of Avro say, stand as `{"base64": "…"}` in place of a text. A
+capture may be compressed by gzip, and begin with a byte order mark.
 """
 
+import base64
 import gzip
 import json
 import zlib
@@ -17,6 +19,7 @@ from typing import Any, TextIO
 from strandline.changes.record import Coordinates, Record
 from strandline.errors import SpecError
 
+_BASE64 = "base64"
 _GZIP = b"\x1f\x8b"  # RFC 1952
 _EARLIEST, _LATEST = -62_135_596_800_000, 250_000_000_000_000  # milliseconds: years 1 and 9,892
 _DIGITS = 20  # of 64 bits, and more than Python reads are an error of another kind
@@ -36,9 +39,9 @@ def read(paths: Iterable[Path]) -> Iterator[Record]:
                         yield _record(line, f"{path}:{number}")
         except UnicodeDecodeError as error:
             raise SpecError(
-                f"{path}: not UTF-8 behind line {number}; records in a binary format (Avro, "
-                "Protobuf) have to be turned into JSON before, what is compressed otherwise than "
-                "by gzip into plain text"
+                f"{path}: not UTF-8 behind line {number}; what is no text in records (Avro, "
+                'Protobuf) has to be written as {"base64": "…"}, what is compressed otherwise than '
+                "by gzip as plain text"
             ) from error
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise SpecError(f"{path}: damaged behind line {number}: {error}") from error
@@ -111,6 +114,8 @@ def _bytes(value: object) -> bytes | None:
         return None
     if isinstance(value, str):
         return value.encode()
+    if isinstance(value, dict) and value.keys() == {_BASE64}:
+        return base64.b64decode(value[_BASE64], validate=True)  # an error of its is a ValueError
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 

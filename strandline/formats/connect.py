@@ -37,6 +37,20 @@ def parse(data: bytes, what: str) -> Document:
 
     `what` names the part in the error's detail ("value", "key", "header …").
     """
+    text, document = _parsed(data, what)
+    if not _is_wrapper(document):
+        return Document(None, document)
+    if any(len(part.findall(text)) > 1 for part in _PARTS) and _is_ambiguous(text):
+        raise UndecodableError("invalid_json", f"the {what} has two schemas or payloads")
+    return Document(document["schema"], document["payload"])
+
+
+def parse_bare(data: bytes, what: str) -> Any:
+    """The same of JSON that has its schema elsewhere."""
+    return _parsed(data, what)[1]
+
+
+def _parsed(data: bytes, what: str) -> tuple[str, Any]:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -47,11 +61,7 @@ def parse(data: bytes, what: str) -> Document:
         raise UndecodableError("invalid_json", f"the {what} is not JSON") from error
     if "\\u" in text and LONE_SURROGATE.search(text):  # the word alone is found much faster
         raise UndecodableError("invalid_utf8", f"the {what} holds half of a character")
-    if not _is_wrapper(document):
-        return Document(None, document)
-    if any(len(part.findall(text)) > 1 for part in _PARTS) and _is_ambiguous(text):
-        raise UndecodableError("invalid_json", f"the {what} has two schemas or payloads")
-    return Document(document["schema"], document["payload"])
+    return text, document
 
 
 def parse_header(data: bytes, what: str) -> Document:

@@ -17,6 +17,7 @@ from strandline.cells.types import ColumnType
 from strandline.changes.record import Coordinates
 from strandline.connectors import Connector
 from strandline.errors import UndecodableError
+from strandline.formats.registry.schemas import NONE, Schemas
 
 Types = Mapping[str, ColumnType]
 Epochs = Callable[[int], int]
@@ -163,12 +164,14 @@ class SchemaHistory:
 
     `prefixes` are the words before a table's name that its topic may have: what the source calls
     itself, and the topics of the DDL events. `sources` are those of a capture of several, by what
-    they call themselves: tables of two may have one name.
+    they call themselves: tables of two may have one name. `schemas` are those that no DDL has told:
+    records name them by an id.
     """
 
     tables: Mapping[str, Sequence[Definition]] = field(default_factory=dict)
     prefixes: frozenset[str] = frozenset()
     sources: Mapping[str, "SchemaHistory"] = field(default_factory=dict)
+    schemas: Schemas = NONE
 
     def __bool__(self) -> bool:
         return bool(self.tables)

@@ -19,6 +19,7 @@ from strandline.changes.change import Quarantined
 from strandline.changes.record import Record
 from strandline.changes.rules import TableRules
 from strandline.connectors import Connector
+from strandline.formats.registry.schemas import NONE, Schemas
 from strandline.law.decode.general import Decoder
 from strandline.law.facts import document
 from strandline.law.facts.announcements import Announcements, Rules
@@ -50,19 +51,21 @@ class Stream:
 
     `connector` None: the one that the records name. `rules`: those of a topic's table. A record
     that was landed twice (same coordinates) counts once. Without `typed` the general decoder reads
-    everything, and nothing is folded as plain: slower, and it can be explained.
+    everything, and nothing is folded as plain: slower, and it can be explained. `schemas` are those
+    that records may name by an id.
     """
 
     connector: Connector | None = None
     rules: Rules = no_rules
     recorded_at: datetime = _EPOCH
     typed: bool = True
+    schemas: Schemas = NONE
     tables: dict[str, Table] = field(default_factory=dict)
     announced: Announcements = field(init=False)
     found: dict[str, TableHistory] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.announced = Announcements(self.connector, self.rules)
+        self.announced = Announcements(self.connector, self.rules, self.schemas)
 
     def run(self, records: Iterable[Record]) -> None:
         """Folds what arrived, in any order that Kafka can produce, into the tables' histories."""
@@ -105,28 +108,30 @@ class Stream:
         )
 
 
-def interpret(
+def interpret(  # noqa: PLR0913 - what a stream is made of
     records: Iterable[Record],
     connector: Connector | None = None,
     recorded_at: datetime = _EPOCH,
     rules: Rules = no_rules,
     *,
     typed: bool = True,
+    schemas: Schemas = NONE,
 ) -> Histories:
     """The histories of records that arrive in one run."""
-    return in_runs((tuple(records),), connector, recorded_at, rules, typed=typed)
+    return in_runs((tuple(records),), connector, recorded_at, rules, typed=typed, schemas=schemas)
 
 
-def in_runs(
+def in_runs(  # noqa: PLR0913 - what a stream is made of
     runs: Iterable[Iterable[Record]],
     connector: Connector | None = None,
     recorded_at: datetime = _EPOCH,
     rules: Rules = no_rules,
     *,
     typed: bool = True,
+    schemas: Schemas = NONE,
 ) -> Histories:
     """The histories of records that arrive in several runs, each of which goes on from the last."""
-    stream = Stream(connector, rules, recorded_at, typed)
+    stream = Stream(connector, rules, recorded_at, typed, schemas)
     for records in runs:
         stream.carry()
         stream.run(records)

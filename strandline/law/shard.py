@@ -284,7 +284,7 @@ def derived(now: Known, every: Pile, before: Known, known: Pile) -> Shard:
     if known:
         was = known.onto(before)
         old, _ = history_of(was)
-        counts -= _counts(was, old.counts)
+        counts -= _counts(was, old.counts) - _nowhere(was)
         orphans -= old.orphaned_moves
     context = table.context or now.view
     shares = context.connector is not None and context.connector.shares
@@ -311,6 +311,15 @@ def shown(known: Known, every: Pile) -> Mapping[str, Shown]:
     table.waiting |= table.records.add(table.plain.hand_over(members))
     history_of(table)
     return {key: shown_by(key, of) for key, of in table.groups.items()}
+
+
+def _nowhere(table: Table) -> Counts:
+    """What is counted of records that have no key: readers count those, shards have none of them.
+
+    One that could not be read in the light of what was known before may have a key now.
+    """
+    count = sum(each.key is None for each in table.records.refused.values())
+    return Counts(landed=count, quarantined=count)
 
 
 def _counts(table: Table, counts: Counts) -> Counts:

@@ -20,6 +20,7 @@ from strandline.changes.position import LAST_EPOCH
 from strandline.changes.rules import PLACEHOLDER, Epoch, TableRules, column_type, since
 from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError
+from strandline.formats.registry.framing import Framing
 from strandline.runs import lake as lakes
 from strandline.runs.way import Way, way
 from strandline.sources import duration, settings
@@ -224,6 +225,8 @@ class _Document:
             hold_regress=top.take("hold_regress", bool, True),
             settings=settings.of(top.section("settings")),
             epochs=self._epochs(top),
+            key_framing=self._framing(top, "key_framing"),
+            value_framing=self._framing(top, "value_framing"),
         )
         tolerance = self._tolerance(top, Tolerance(duration.parse(FRESHNESS)))
         prefix = self._topic_prefix(kafka)
@@ -285,6 +288,15 @@ class _Document:
         if alone and asked is Way.SPREAD:
             raise SpecError(f'{where} is spread, which takes Spark: leave out engine = "alone"')
         return Way.ALONE if alone else asked
+
+    def _framing(self, top: Section, name: str) -> str:
+        said = top.take(name, str, Framing.AUTO)
+        if said not in set(Framing):
+            raise SpecError(
+                f"{self.path}: top level: '{name}' must be one of {', '.join(Framing)}, "
+                f"not '{said}'"
+            )
+        return str(said)
 
     def _placeholder(self, top: Section) -> str:
         placeholder: str = top.take("placeholder", str, PLACEHOLDER)

@@ -18,6 +18,7 @@ from strandline.changes.record import Coordinates, Record
 from strandline.changes.version import ClosedBy, TimeQuality, Version
 from strandline.connectors import Connector
 from strandline.errors import SpecError
+from strandline.formats.registry.schemas import NONE, Schemas
 from strandline.law import Rules, Stages, TableHistory, interpret, no_rules
 from strandline.law.decode.general import Decoded
 from strandline.law.group.fold import Shape, fold
@@ -82,14 +83,15 @@ def gather(
     table: str,
     connector: Connector | None = None,
     rules: Rules = no_rules,
+    schemas: Schemas = NONE,
 ) -> Evidence:
     """Interprets the records of a stream and keeps what concerns one table.
 
-    `table` is a topic or its unambiguous end. Raises `SpecError` that says which tables there are,
-    why there are none, or why this one stopped.
+    `table` is a topic or its unambiguous end, `schemas` are those that records may name. Raises
+    `SpecError` that says which tables there are, why there are none, or why this one stopped.
     """
     arrived = {record.at: record for record in records}
-    histories = interpret(arrived.values(), connector, rules=rules, typed=False)
+    histories = interpret(arrived.values(), connector, rules=rules, typed=False, schemas=schemas)
     tables = {history.topic: history for history in histories.tables}
     if not tables and histories.quarantined:
         first = histories.quarantined[0]

@@ -117,6 +117,10 @@ def epochs(*told):
         (GOOD + '[[notifier]]\nclass = "mail"\n', ["[[notifier]] mail", "must be the import path"]),
         (GOOD + '[[notifier]]\nclass = "a.B"\nto = "x"\n', ["'to'", "arguments, class"]),
         ('engine = "alon"\n' + GOOD, ["'engine' must be spark or alone, not 'alon'"]),
+        (
+            'key_framing = "confluence"\n' + GOOD,
+            ["top level: 'key_framing' must be one of auto, none, confluent", "not 'confluence'"],
+        ),
         (GOOD + '[spark]\nway = "fast"\n', ["[spark]: 'way'", "auto, alone, spread, not 'fast'"]),
         (
             'engine = "alone"\n' + GOOD + '[spark]\nway = "spread"\n',
@@ -221,3 +225,8 @@ rename = { _key = "no", _op = "state", _seen = "seen", total = "sum" }
     assert rules.never_streamed == ("sum",)
     assert [name for name, _ in rules.columns] == ["no", "state", "note", "seen", "sum"]
     assert rules.renamed_to["_key"] == "no"
+
+
+def test_how_keys_and_values_name_their_schema_may_be_said(tmp_path):
+    found = source(tmp_path, 'value_framing = "glue"\n' + GOOD).rules("shop.public.orders")
+    assert (found.key_framing, found.value_framing) == ("auto", "glue")

@@ -10,6 +10,7 @@ from strandline.changes.record import Coordinates, Record
 from strandline.changes.version import Version
 from strandline.connectors import Connector
 from strandline.errors import Terminal
+from strandline.formats.registry.schemas import NONE, Schemas
 from strandline.formats.schema_history import SchemaHistory
 from strandline.law import Rules, continuation, no_rules, total
 from strandline.law.continuation import Announced, Entered, Entry
@@ -84,14 +85,17 @@ class Recorded:
 
 
 def recorded(
-    runs: Iterable[Sequence[Record]], connector: Connector | None = None, rules: Rules = no_rules
+    runs: Iterable[Sequence[Record]],
+    connector: Connector | None = None,
+    rules: Rules = no_rules,
+    schemas: Schemas = NONE,
 ) -> Mapping[str, Recorded]:
     """The tables of a stream by topic, after these runs."""
 
     def made(topic: str, before: Announced) -> Recorded:
         return Recorded(topic, connector, rules, before)
 
-    return run_after_run(runs, Announcements(connector, rules), made)
+    return run_after_run(runs, Announcements(connector, rules, schemas), made)
 
 
 class Kept(Protocol):

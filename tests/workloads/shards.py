@@ -13,6 +13,7 @@ from strandline.changes.record import Coordinates, Record
 from strandline.changes.version import ClosedBy, TimeQuality, Version
 from strandline.connectors import Connector
 from strandline.errors import Terminal
+from strandline.formats.registry.schemas import NONE, Schemas
 from strandline.law import Rules, no_rules, rounds, shard
 from strandline.law.continuation import Announced, Entry, carried
 from strandline.law.facts import Facts, document
@@ -302,13 +303,14 @@ def sharded(
     connector: Connector | None = None,
     moment: datetime = _EPOCH,
     rules: Rules = no_rules,
+    schemas: Schemas = NONE,
 ) -> Mapping[str, Cut]:
     """The tables of a stream by topic, after these runs."""
 
     def made(topic: str, before: Announced) -> Cut:
         return Cut(choices, Making(topic, connector, rules(topic), moment), before)
 
-    return run_after_run(runs, Announcements(connector, rules), made)
+    return run_after_run(runs, Announcements(connector, rules, schemas), made)
 
 
 def came_to(table: Cut | TableHistory) -> tuple[object, ...]:

@@ -35,6 +35,8 @@ from strandline.connectors.connector import integer
 from strandline.errors import UndecodableError
 from strandline.formats import connect, flattened, schema_history
 from strandline.formats.connect import Document
+from strandline.formats.reading import Formats
+from strandline.formats.registry.framing import Framing
 from strandline.formats.schema_history import Definition, SchemaHistory
 from strandline.law.decode.cells import (
     NO_ROW,
@@ -117,7 +119,7 @@ class Decoder:
         try:
             if record.value is None:
                 return self._tombstone(record)
-            document = connect.parse(record.value, "value")
+            document = self._formats.read_value(record.value, record.headers)
             if document.payload is None:
                 return self._tombstone(record)
             return self._document(record, document)
@@ -274,6 +276,13 @@ class Decoder:
         return printed.by_value(held)
 
     @property
+    def _formats(self) -> Formats:
+        """How the records may be written."""
+        rules = self.rules
+        key, value = Framing(rules.key_framing), Framing(rules.value_framing)
+        return Formats(self.history.schemas, key, value)
+
+    @property
     def _nameless(self) -> Event:
         """A tombstone: it has no `source`."""
         return Event(self.connector or connectors.of_tombstone(), {})
@@ -356,7 +365,7 @@ class Decoder:
     ) -> tuple[str, Mapping[str, ColumnType]]:
         if record.key is None:
             raise UndecodableError("no_key", NO_KEY)
-        document = connect.parse(record.key, "key")
+        document = self._formats.read_key(record.key, record.headers)
         wrapping, payload = event or self._nameless, document.payload
         if document.schema is not None and isinstance(payload, dict):
             fields = connect.fields(document.schema)
@@ -383,7 +392,7 @@ class Decoder:
         if data is None:
             return None
         try:
-            payload = connect.parse_header(data, f"header {name}").payload
+            payload = self._formats.read_header(data, f"header {name}").payload
             if not isinstance(payload, dict):
                 return None
             cells, _ = event.unwrap(payload, partial=False)

@@ -5,14 +5,17 @@ complete. Both come in topics of their own, or between the rows.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from strandline.changes.change import Control
 from strandline.changes.record import Coordinates, Record
 from strandline.changes.rules import TableRules
 from strandline.connectors import Connector
+from strandline.errors import UndecodableError
 from strandline.formats import notification, schema_history
 from strandline.formats.notification import Notice, Snapshot
+from strandline.formats.registry.framing import VALUE, Framing, framed
+from strandline.formats.registry.schemas import NONE, Schemas
 from strandline.formats.schema_history import SchemaChange, SchemaHistory
 from strandline.law.decode.general import Decoder
 
@@ -21,10 +24,14 @@ Rules = Callable[[str], TableRules]
 
 @dataclass(slots=True)
 class Announcements:
-    """The notices and schema changes of a stream so far, by where they were met."""
+    """The notices and schema changes of a stream so far, by where they were met.
+
+    `schemas` are those that records may name.
+    """
 
     connector: Connector | None
     rules: Rules
+    schemas: Schemas = NONE
     notices: set[Notice] = field(default_factory=set)
     changes: dict[Coordinates, SchemaChange] = field(default_factory=dict)
 
@@ -32,12 +39,13 @@ class Announcements:
         """Takes up what these records announce; whether they change a schema."""
         known = len(self.changes)
         for record in records:
-            if _may_announce(record):
+            if self._may_announce(record):
                 self._add(record)
         return len(self.changes) > known
 
     def _add(self, record: Record) -> None:
-        outcome = Decoder(self.connector, self.rules(record.at.topic)).decode(record)
+        known = SchemaHistory(schemas=self.schemas)
+        outcome = Decoder(self.connector, self.rules(record.at.topic), known).decode(record)
         if not isinstance(outcome, Control):
             return
         notice = notification.notice(outcome.payload)
@@ -56,16 +64,28 @@ class Announcements:
     def history(self) -> SchemaHistory:
         """The definitions of the source's tables."""
         if not self.changes:
-            return SchemaHistory()
+            return SchemaHistory(schemas=self.schemas)
         # The lineages of the log and the connector's settings are the source's: each topic knows.
         first = min(self.changes, key=lambda at: (at.topic, at.log, at.offset))
         rules = self.rules(first.topic)
-        return schema_history.history(
+        told = schema_history.history(
             self.changes.values(), self.connector, rules.epoch, rules.modes
         )
+        return replace(told, schemas=self.schemas)
 
+    def _may_announce(self, record: Record) -> bool:
+        """A cheap look before the record is parsed twice."""
+        value = record.value or b""
+        if b'"aggregate_type"' in value or b'"tableChanges"' in value:
+            return True
+        return bool(self.schemas) and self._is_described_so(record)
 
-def _may_announce(record: Record) -> bool:
-    """A cheap look before the record is parsed twice."""
-    value = record.value or b""
-    return b'"aggregate_type"' in value or b'"tableChanges"' in value
+    def _is_described_so(self, record: Record) -> bool:
+        """Whether the schema that the record names has the fields of an announcement."""
+        framing = Framing(self.rules(record.at.topic).value_framing)
+        try:
+            found = framed(record.value or b"", VALUE, record.headers, framing)
+            text = "" if found is None else self.schemas.among(found.ids).text
+        except UndecodableError:
+            return False
+        return '"aggregate_type"' in text or '"tableChanges"' in text

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from strandline.cells.instants import micros
 from strandline.cells.types import ColumnType
 from strandline.changes import scope
+from strandline.formats.registry.framing import HEADERS
 from strandline.law.decode.event import EARLIEST, TOLERANCE
 from strandline.law.decode.general import NEW_KEY, OLD_KEY
 from strandline.law.decode.typed.cells import LEAST, MOST
@@ -180,7 +181,10 @@ class Reader:
         self, layout: Layout, batch: Batch, ops: Sequence[str], names: Sequence[tuple[str, ...]]
     ) -> dict[int, str]:
         """The other keys of those that are halves of moves."""
-        if not any(name in _MOVES for headers in set(batch.headers) for name, _ in headers):
+        named = {name for headers in set(batch.headers) for name, _ in headers}
+        if not named.isdisjoint(HEADERS):  # they name a schema for what is JSON without one
+            require(HEADERS.isdisjoint(name for name, _ in of) for of in batch.headers)
+        if named.isdisjoint(_MOVES):
             return {}
         said = {  # the last header of that name, which may say nothing
             n: data
