@@ -6,6 +6,7 @@ from strandline.advice import RULES
 
 BY_ID = {rule.id: rule for rule in RULES}
 JSON = "org.apache.kafka.connect.json.JsonConverter"
+AVRO = "io.confluent.connect.avro.AvroConverter"
 WITHOUT_SCHEMA = {"value_converter": JSON, "value_converter_schemas_enable": "false"}
 SMT = "io.debezium.transforms."
 KAFKA = "org.apache.kafka.connect.transforms."
@@ -448,7 +449,17 @@ EXAMPLES = {
     "nulls-replaced": default(
         "value.converter.replace.null.with.default", "true", "false", value_converter=JSON
     ),
-    "values-not-json": plain("value.converter", "io.confluent.connect.avro.AvroConverter", JSON),
+    "values-not-json": plain(
+        "value.converter", "io.confluent.connect.protobuf.ProtobufConverter", JSON
+    ),
+    "values-by-registry": plain("value.converter", AVRO, JSON),
+    "keys-by-registry": plain("key.converter", AVRO, JSON),
+    "nulls-replaced-by-registry": default(
+        "value.converter.ignore.default.for.nullables", "false", "true", value_converter=AVRO
+    ),
+    "types-without-names": plain(
+        "value.converter.connect.meta.data", "false", "true", value_converter=AVRO
+    ),
     "keys-not-json": plain(
         "key.converter", "org.apache.kafka.connect.storage.StringConverter", "JsonConverter"
     ),

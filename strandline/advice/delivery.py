@@ -19,6 +19,19 @@ from strandline.advice.finding import Severity
 from strandline.advice.mode import JSON, VALUES_ARE_JSON
 from strandline.advice.rule import DDL, DEBEZIUM_2, Rule
 
+_CONFLUENT = (
+    "io.confluent.connect.avro.AvroConverter",
+    "io.confluent.connect.json.JsonSchemaConverter",
+)
+_BY_REGISTRY = (
+    *_CONFLUENT,
+    "io.apicurio.registry.utils.converter.AvroConverter",
+    "com.amazonaws.services.schemaregistry.kafkaconnect.AWSKafkaAvroConverter",
+)
+_NO_REGISTRY = (
+    "sources that Airflow lands know no schema registry yet: every record goes to quarantine as "
+    "unknown_schema; captures are read with `strandline history --schemas`"
+)
 _SIMPLE_HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
 DELIVERY: tuple[Rule, ...] = (
@@ -35,15 +48,51 @@ DELIVERY: tuple[Rule, ...] = (
     Rule(
         "values-not-json",
         Severity.LOSES,
-        IsClass("value.converter", (JSON,), other=True),
-        "Strandline reads JSON: every record goes to quarantine",
+        IsClass("value.converter", (JSON, *_BY_REGISTRY), other=True),
+        "Strandline reads JSON, and Avro by the schemas of a registry: every record goes to "
+        "quarantine",
         f"set value.converter={JSON}",
+    ),
+    Rule(
+        "values-by-registry",
+        Severity.LOSES,
+        IsClass("value.converter", _BY_REGISTRY),
+        _NO_REGISTRY,
+        f"set value.converter={JSON}",
+    ),
+    Rule(
+        "nulls-replaced-by-registry",
+        Severity.LOSES,
+        Where(
+            Is("value.converter.ignore.default.for.nullables", ("false",), default="false"),
+            (IsClass("value.converter", _CONFLUENT),),
+        ),
+        "a NULL in a column that has a DEFAULT arrives as that default",
+        "set value.converter.ignore.default.for.nullables=true",
+    ),
+    Rule(
+        "types-without-names",
+        Severity.BLURS,
+        Where(
+            Is("value.converter.connect.meta.data", ("false",)),
+            (IsClass("value.converter", _CONFLUENT),),
+        ),
+        "schemas do not say which numbers are times, dates or years: the history has the numbers",
+        "remove it",
     ),
     Rule(
         "keys-not-json",
         Severity.LOSES,
-        IsClass("key.converter", (JSON,), other=True),
-        "Strandline reads keys as JSON: every record goes to quarantine",
+        IsClass("key.converter", (JSON, *_BY_REGISTRY), other=True),
+        "Strandline reads keys as JSON, or as Avro by the schemas of a registry: every record goes "
+        "to quarantine",
+        f"set key.converter={JSON}",
+    ),
+    Rule(
+        "keys-by-registry",
+        Severity.LOSES,
+        IsClass("key.converter", _BY_REGISTRY),
+        _NO_REGISTRY,
         f"set key.converter={JSON}",
     ),
     Rule(
