@@ -91,10 +91,13 @@ def test_the_cases_of_a_pack_have_the_law_s_histories(spark, tmp_path, pack, arr
         rules = specs[case.prefix].rules
         records = delivered[case.prefix]
         expected = interpret(records, CONNECTORS[case.connector], moment, rules)
+        runs = len(arrivals[case.prefix])
+        if runs > 1 and case.stops is not None:  # what runs before have made of it stays
+            assert case.stops in last_error(receipts, case.topics), case.title
+            continue
         lines = [rendering.line(t.topic, v.cells()) for t in expected.tables for v in t.versions]
         assert [rendering.line(*row) for row in told[case.prefix]] == lines, case.title
         assert case.shown(told[case.prefix]) == case.expected, case.title
-        runs = len(arrivals[case.prefix])
         for table in expected.tables:
             found = counted(receipts, table.topic, runs)
             assert found == law_six(table.counts, runs), case.title
@@ -102,6 +105,11 @@ def test_the_cases_of_a_pack_have_the_law_s_histories(spark, tmp_path, pack, arr
                 t.orphaned_moves for r in receipts for t in r.tables if t.topic == table.topic
             ]
             assert waiting[-1] == table.orphaned_moves, case.title
+
+
+def last_error(receipts, topics):
+    """What the last run says of the tables that these topics feed."""
+    return " ".join(str(table.error) for table in receipts[-1].tables if table.topic in topics)
 
 
 def together(arrivals):
