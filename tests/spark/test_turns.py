@@ -21,6 +21,7 @@ from strandline.law import in_runs
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Work
 from strandline.runs.rebuild import STORES, Rebuild
+from strandline.runs.selection import Selection
 from strandline.runs.upkeep import Upkeep
 from strandline.runs.way import Way
 
@@ -168,6 +169,35 @@ def test_when_other_rules_read_records_otherwise_the_quarantine_has_those_that_c
     assert run(2, *more, bio="int32") == (["A", "D"], [(1, 2), (2, 1)])
     more = [plain(s, 5, "E", bio="9")]
     assert run(3, *more, bio="string") == (["A", "B", "D", "E"], [(2, 1)])
+
+
+@pytest.mark.parametrize("way", ALTERNATING)
+def test_what_is_read_again_by_other_rules_and_still_refused_stays_in_quarantine(
+    spark, tmp_path, way
+):
+    s = Stream()
+    plain(s, 1, "A", bio="7")
+    plain(s, 2, "B", bio="none")
+    s.add(b'{"id":3}', b"no JSON")
+    lake = SourceLake(tmp_path.as_posix(), "shop")
+    capture = CaptureLake(lake, "postgresql", recorded_at(s.records), way=way, session=spark)
+    capture.land(s.records)
+
+    def run(number, bio, work=Work.REQUEUE):
+        types = (("id", "int32"), ("name", "string"), ("bio", bio))
+        capture.rules = lambda _: TableRules(columns=types)
+        manifest = capture.manifest(number, s.records)
+        if work is Work.REQUEUE:
+            cuts = tuple(replace(cut, ranges=()) for cut in manifest.tables)
+            manifest = replace(manifest, work=work, order=asdict(Selection()), tables=cuts)
+        did = applied(capture, manifest).did
+        found = delta.read(spark, lake.quarantine).select("offset", "run")
+        return names(capture), sorted(map(tuple, found.collect())), did
+
+    assert run(1, "int32", Work.COMPACT)[:2] == (["A"], [(1, 1), (2, 1)])
+    twice = {"read again": 2, "refused again": 2}
+    assert run(2, "int64") == (["A"], [(1, 2), (2, 2)], twice)
+    assert run(3, "string")[:2] == (["A", "B"], [(2, 3)])
 
 
 def replayed(capture, number, records, **order):

@@ -62,14 +62,6 @@ class Went:
             return None
         return self.rows.where(LEFT).select(F.col(KEY).alias("name"))
 
-    def has(self, keys: Touched, history: str) -> bool:
-        """Whether any of these keys has gone on, with versions that are in files."""
-        own = self.rows.where(f"NOT {LEFT}").select(KEY)
-        if self.files:
-            paths = [f"{history}/{file.path}" for file in self.files]
-            own = own.unionByName(own.sparkSession.read.parquet(*paths).select(KEY))
-        return not keys.of(own, KEY).isEmpty()
-
     def without(self, keys: Touched) -> "Went":
         """Only keys that are none of these, which have been derived."""
         names = keys.names.withColumnRenamed("name", KEY)

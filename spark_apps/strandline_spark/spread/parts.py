@@ -123,7 +123,10 @@ class Parts:
         """Takes keys that were derived out of those that went on."""
         assert self.went is not None  # noqa: S101 - keys are derived that could not go on
         if self.target is not None:
-            if not self.went.has(keys, self.history):
+            others = self._on_the_way.select(F.col(GROUP).alias("name"))
+            if self.went.left is not None:
+                others = others.join(self.went.left, "name", "left_anti")
+            if keys.of(others, "name").isEmpty():
                 return
             self.target = None
             self.went = self._gone_on(now, extent)
@@ -205,12 +208,20 @@ class Parts:
         named = found.withColumn("run", F.lit(self.store.run)).withColumn("table", F.lit(table))
         return named.select("table", *RECORD.names, *REFUSED.names, "run")
 
-    def refused_at(self, known: Known, places: AbstractSet[Coordinates]) -> set[Coordinates]:
-        """At which of these places there still are records that nobody can read."""
-        rows = self.rows.join(self._places(places), list(PLACE), "left_semi")
-        found = refused(rows, known).select("topic", "partition", "offset", "topic_id")
-        return {Coordinates(*row) for row in found.toLocalIterator()}
+    def read_again(
+        self, known: Known, places: AbstractSet[Coordinates]
+    ) -> tuple[set[Coordinates], set[Coordinates]]:
+        """At which of these places runs before had read, and where still nobody can read."""
+        rows = self.rows.where(F.col("run") < self.store.run)
+        rows = rows.join(self._places(places), list(PLACE), "left_semi")
+        return _at(rows), _at(refused(rows, known))
 
     def _places(self, places: Iterable[Coordinates]) -> DataFrame:
         rows = [(at.topic_id, at.partition, at.offset) for at in places]
         return self._spark.createDataFrame(rows, "topic_id string, partition int, offset long")
+
+
+def _at(rows: DataFrame) -> set[Coordinates]:
+    """Where a few rows lie."""
+    found = rows.select("topic", "partition", "offset", "topic_id")
+    return {Coordinates(*row) for row in found.toLocalIterator()}

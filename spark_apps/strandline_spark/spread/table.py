@@ -284,18 +284,17 @@ class TableRun:
         now; what somebody wants to be read again leaves by the order's own commit.
         """
         path, table = self.lake.quarantine, self.cut.table
-        before = {record.at for record, _ in quarantine.refused(path, table, before=self.run)}
-        own = {at for at in before if any(_has(each, at) for each in self.cut.ranges)}
-        staying = set[Coordinates]()
-        if taken.said.refused and taken.whole and before:
-            staying = parts.refused_at(taken.now, before - own)
         application = f"{delta.APPLICATION}/{table}"
+        before = {record.at for record, _ in quarantine.refused(path, table, before=self.run)}
+        read, staying = set[Coordinates](), set[Coordinates]()
+        if taken.whole and before:
+            read, staying = parts.read_again(taken.now, before)
         if taken.said.refused and delta.applied(self.spark, path, application) < self.run:
             come = parts.refused(taken.now, table, staying)
             delta.append(come, path, self.run, application)
         if self.given is None:
-            gone = before - staying if taken.whole else own
-            quarantine.strike(path, table, gone, self.run)
+            own = {at for at in before if any(_has(each, at) for each in self.cut.ranges)}
+            quarantine.strike(path, table, own | (read - staying), self.run)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from deltalake.fs import DeltaStorageHandler
 from deltalake.transaction import AddAction
 
-from strandline.alone.stores.tables import anchor, explained, storage_options
+from strandline.alone.stores import tables
+from strandline.alone.stores.tables import storage_options
 
 _LONG = 16 << 20  # bytes of rows that make a group of a file
 _LARGE = 64 << 20  # bytes of a file behind which another one begins
@@ -59,14 +59,10 @@ class Target:
         """With the options of this process."""
         return Target(uri, told, varied, storage_options())
 
-    def put(self, path: str, data: pa.Buffer) -> None:
+    def put(self, path: str, data: bytes) -> None:
         """Makes a file, which is there as a whole or not at all."""
-        root, folder = anchor(self.uri)
-        with explained(self.uri):
-            handler: Any = DeltaStorageHandler(root, dict(self.options or {}) or None)._handler  # noqa: SLF001 - see `tables.write_text`
-            stream = handler.open_output_stream(f"{folder}/{path}")
-            stream.write(data.to_pybytes())
-            stream.close()
+        options = None if self.options is None else dict(self.options)
+        tables.write(f"{self.uri}/{path}", data, options)
 
 
 @dataclass(slots=True)
@@ -122,7 +118,7 @@ class Writer:
         data = self._sink.getvalue()
         folder = "".join(f"{name}={value}/" for name, value in self.partition.items())
         path = f"{folder}part-{uuid4()}.zstd.parquet"
-        self.target.put(path, data)
+        self.target.put(path, data.to_pybytes())
         statistics = _statistics(pq.read_metadata(pa.BufferReader(data)), self.target.told)
         self.made.append(DataFile(path, data.size, self.partition, statistics))
         self._file = self._sink = None

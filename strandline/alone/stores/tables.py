@@ -148,16 +148,21 @@ def read_text(uri: str) -> str:
 
 def write_text(uri: str, text: str) -> None:
     """Replaces a small file; its folder is made where it is missing."""
-    root, name = anchor(uri)
+    write(uri, text.encode(), storage_options())
+
+
+def write(uri: str, data: bytes, options: dict[str, str] | None) -> None:
+    """Replaces a file, which is there as a whole or as it was; `options` are delta-rs's."""
+    root, name = _anchor(uri)
     with explained(uri):
         # The raw handler: what is around it in deltalake 1.6 hands on a type that it refuses.
-        handler: Any = DeltaStorageHandler(root, storage_options())._handler  # noqa: SLF001
+        handler: Any = DeltaStorageHandler(root, options)._handler  # noqa: SLF001
         stream = handler.open_output_stream(name)  # which its stub has without `close`
-        stream.write(text.encode())
+        stream.write(data)
         stream.close()
 
 
-def anchor(uri: str) -> tuple[str, str]:
+def _anchor(uri: str) -> tuple[str, str]:
     """The URI as a root that is there and a path below it: delta-rs makes no local root."""
     if "://" in uri:
         scheme, _, rest = uri.partition("://")
