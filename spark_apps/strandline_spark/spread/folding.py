@@ -19,7 +19,7 @@ from strandline.law import shard
 from strandline.law.shard import Known, Told
 from strandline_spark import delta
 from strandline_spark.delta import quoted
-from strandline_spark.spread.reading import Files
+from strandline_spark.spread.filing import Files, Filing
 from strandline_spark.spread.rows import Landed, chunks, uncollected
 from strandline_spark.spread.telling import Telling
 
@@ -40,10 +40,10 @@ def fold(  # noqa: PLR0913, PLR0917 - what a task is given
 def write(versions: DataFrame, target: Target) -> tuple[Mapping[str, int], Files]:
     """Has tasks write versions to files: how many they are, and the files."""
     spark = versions.sparkSession
-    sums, files = Telling.of(spark, Counter[str]()), Telling[Files].of(spark, ())
-    task = _Writing(target, sums.tell, files.tell)
+    sums, filing = Telling.of(spark, Counter[str]()), Filing.of(spark, target)
+    task = _Writing(filing, sums.tell)
     versions.mapInArrow(task, versions.schema).write.format("noop").mode("overwrite").save()
-    return sums.told, files.told
+    return sums.told, filing.files
 
 
 def history_schema(columns: Mapping[str, ColumnType]) -> StructType:
@@ -81,15 +81,14 @@ class _Folding:
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    target: Target
+    filing: Filing
     tell: Callable[[int, Counter[str]], None]
-    tell_files: Callable[[int, Files], None]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        writers, sums = Writers(self.target, IS_HEAD), Counter[str]()
+        writers, sums = Writers(self.filing.target, IS_HEAD), Counter[str]()
         for batch in batches:
             writers.write(pa.Table.from_batches([batch]))
             sums += Counter(made=batch.num_rows, open=pc.sum(batch[IS_CURRENT]).as_py() or 0)
             yield batch.slice(0, 0)
         self.tell(0, sums)
-        self.tell_files(0, tuple(writers.close()))
+        self.filing.tell(tuple(writers.close()))

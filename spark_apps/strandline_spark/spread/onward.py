@@ -27,9 +27,9 @@ from strandline_spark import delta
 from strandline_spark.checkpoint import kept
 from strandline_spark.delta import quoted
 from strandline_spark.single import single
+from strandline_spark.spread.filing import Files, Filing
 from strandline_spark.spread.folding import history_schema
 from strandline_spark.spread.groups import Touched
-from strandline_spark.spread.reading import Files
 from strandline_spark.spread.replacement import GONE, Replacement, remembered
 from strandline_spark.spread.rows import GROUP, pieces, uncollected
 from strandline_spark.spread.telling import Telling
@@ -53,7 +53,7 @@ class Went:
 
     rows: DataFrame
     sums: Mapping[str, int]
-    files: Files | None = None
+    files: Files = ()
 
     @property
     def left(self) -> DataFrame | None:
@@ -143,10 +143,11 @@ def goes_on(  # noqa: PLR0913, PLR0917 - what a task is given
     ordered = own.repartition(tasks, GROUP).sortWithinPartitions(*order)
     schema = StructType([*history_schema(columns).fields, *delta.schema(_TOLD).fields])
     spark = records.sparkSession
-    sums, files = Telling.of(spark, Counter[str]()), Telling[Files].of(spark, ())
-    task = _Going(now, since, columns, sums.tell, target, files.tell)
+    sums = Telling.of(spark, Counter[str]())
+    filing = None if target is None else Filing.of(spark, target)
+    task = _Going(now, since, columns, sums.tell, filing)
     rows = kept(ordered.mapInArrow(task, schema))
-    return Went(rows, sums.told, None if target is None else files.told)
+    return Went(rows, sums.told, () if filing is None else filing.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +156,7 @@ class _Going:
     since: str | None
     columns: Mapping[str, ColumnType]
     tell: Callable[[int, Counter[str]], None]
-    target: Target | None
-    tell_files: Callable[[int, Files], None]
+    filing: Filing | None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with uncollected():
@@ -164,7 +164,7 @@ class _Going:
 
     def _each(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         runner = Runner.of(self.known, self.since)
-        writers = None if self.target is None else Writers(self.target, IS_HEAD)
+        writers = None if self.filing is None else Writers(self.filing.target, IS_HEAD)
         sums = Counter[str]()
         for made in runner.run(self._pieces(batches)):
             sums += _summed(made)
@@ -174,8 +174,8 @@ class _Going:
                 writers.write(self._versions(made))
             yield from self._bare(made).to_batches()
         self.tell(0, sums)
-        if writers is not None:
-            self.tell_files(0, tuple(writers.close()))
+        if writers is not None and self.filing is not None:
+            self.filing.tell(tuple(writers.close()))
 
     def _pieces(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
         for rows, goes_on in pieces(batches):

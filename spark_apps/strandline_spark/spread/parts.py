@@ -19,6 +19,7 @@ from strandline.law.shard import Known, Told, lie_alike
 from strandline_spark import delta
 from strandline_spark.checkpoint import kept
 from strandline_spark.spread import onward
+from strandline_spark.spread.filing import Files, Filing
 from strandline_spark.spread.folding import fold, write
 from strandline_spark.spread.groups import (
     Touched,
@@ -29,7 +30,7 @@ from strandline_spark.spread.groups import (
     touched,
 )
 from strandline_spark.spread.onward import Went
-from strandline_spark.spread.reading import Entering, Files, read, refused
+from strandline_spark.spread.reading import read, refused
 from strandline_spark.spread.rows import GROUP, PLACE, RECORD, REFUSED
 from strandline_spark.spread.store import Store, current
 from strandline_spark.spread.telling import Telling
@@ -82,12 +83,11 @@ class Parts:
                 "overwrite"
             ).save()
             return telling.told
-        files = Telling[Files].of(self._spark, ())
+        entering = Filing.of(self._spark, self.store.target)
         hands_on = not (self.anew and self.has_known)
-        entering = Entering(self.store.target, files)
         found = read(self.rows, known, telling, entering, hands_on=hands_on)
         self._on_the_way, self._read_by = kept(found), known
-        self._files, self._landed = files.told, telling.told.landed
+        self._files, self._landed = entering.files, telling.told.landed
         return telling.told
 
     def enter(self) -> None:
@@ -191,7 +191,7 @@ class Parts:
         """How many versions tasks have written, and the files, where all are to be in such."""
         assert self.went is not None  # noqa: S101 - keys went on to be written
         assert self.target is not None  # noqa: S101
-        files, sums = self.went.files or (), Counter(self.went.sums)
+        files, sums = self.went.files, Counter(self.went.sums)
         if self.versions is not None:
             made, others = write(self.versions, self.target)
             sums, files = sums + Counter(made), files + others

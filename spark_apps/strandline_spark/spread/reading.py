@@ -11,10 +11,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from strandline.alone.stores.datafiles import DataFile, Target, Writer
+from strandline.alone.stores.datafiles import Writer
 from strandline.law.facts import NONE
 from strandline.law.rounds import Said
 from strandline.law.shard import Known, Read, Reader
+from strandline_spark.spread.filing import Filing
 from strandline_spark.spread.rows import (
     ENTERED,
     GROUP,
@@ -28,27 +29,12 @@ from strandline_spark.spread.telling import Telling
 
 _REFUSED = pa.schema([*RECORD, *REFUSED, ("run", pa.int32())])
 
-Files = tuple[DataFile, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Entering:
-    """Where records are written to that are read, and who is told of the files."""
-
-    target: Target
-    telling: Telling[Files]
-
-    @property
-    def tell(self) -> Callable[[int, Files], None]:
-        """For a task."""
-        return self.telling.tell
-
 
 def read(
     rows: DataFrame,
     known: Known,
     telling: Telling[Said],
-    entering: Entering | None = None,
+    entering: Filing | None = None,
     *,
     hands_on: bool = True,
 ) -> DataFrame:
@@ -56,8 +42,7 @@ def read(
 
     `entering`: where tasks put them on record.
     """
-    target, tell = (None, None) if entering is None else (entering.target, entering.tell)
-    task = _Reading(known, telling.tell, target, tell, hands_on)
+    task = _Reading(known, telling.tell, entering, hands_on)
     return rows.mapInArrow(task, from_arrow_schema(ON_THE_WAY))
 
 
@@ -70,8 +55,7 @@ def refused(rows: DataFrame, known: Known) -> DataFrame:
 class _Reading:
     known: Known
     tell: Callable[[int, Said], None]
-    target: Target | None
-    tell_files: Callable[[int, Files], None] | None
+    entering: Filing | None
     hands_on: bool
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -80,7 +64,7 @@ class _Reading:
 
     def _each(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         reader = Reader.of(self.known, hands_on=self.hands_on)
-        writer = None if self.target is None else Writer(self.target)
+        writer = None if self.entering is None else Writer(self.entering.target)
         for number, rows in enumerate(_landed(batches)):
             said = Said(landed=rows.corrected.num_rows)
             if rows.corrected.num_rows:
@@ -97,8 +81,8 @@ class _Reading:
                 own = None if transit is None else (transit.row, transit.tombstone)
                 yield from _taken(rows.landed, found, own, writer)
             self.tell(number, said)
-        if writer is not None and self.tell_files is not None:
-            self.tell_files(0, tuple(writer.close()))
+        if writer is not None and self.entering is not None:
+            self.entering.tell(tuple(writer.close()))
 
 
 _OnTheWay = tuple[Sequence[bytes | None], Sequence[bytes | None]]

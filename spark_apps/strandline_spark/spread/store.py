@@ -15,7 +15,7 @@ from strandline.alone.stores.fencing import Kept
 from strandline.alone.stores.tables import opened
 from strandline.law.facts import Facts
 from strandline_spark import delta
-from strandline_spark.spread.reading import Files
+from strandline_spark.spread.filing import Files
 from strandline_spark.spread.rows import ENTERED
 
 _TOLD = ("entry_key", "entry_other", "entry_link", "run")
