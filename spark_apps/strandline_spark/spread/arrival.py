@@ -14,9 +14,8 @@ from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, OffsetRange, TableCut
 from strandline.runs.reconciliation import TOPIC
 from strandline_spark import delta, landing
-from strandline_spark.spread.rows import RECORD
+from strandline_spark.spread.rows import PLACE, RECORD
 
-_PLACE = ("topic_id", "partition", "offset")
 ROW = pa.schema([*RECORD, ("run", pa.int32())])
 
 
@@ -50,8 +49,8 @@ def _refuse_loss(rows: DataFrame, lake: SourceLake, cut: TableCut) -> None:
         applied = delta.applied(spark, lake.history(cut.table))
         changes = delta.read(spark, lake.changes(cut.table)).where(F.col("_run") <= applied)
         landed_ones = changes.where(F.col("_topic_id") != TOPIC)
-        places = landed_ones.select(*(F.col(f"_{name}").alias(name) for name in _PLACE)).distinct()
-        lost = places.join(rows.select(*_PLACE), list(_PLACE), "left_anti").count()
+        places = landed_ones.select(*(F.col(f"_{name}").alias(name) for name in PLACE)).distinct()
+        lost = places.join(rows.select(*PLACE), list(PLACE), "left_anti").count()
         if lost:
             raise Terminal(
                 f"{cut.topic}: {lost} changes of the table, which a release before has made, are "
@@ -75,4 +74,4 @@ def of_run(rows: DataFrame, run: int) -> DataFrame:
 
 def without(rows: DataFrame, others: DataFrame) -> DataFrame:
     """The rows that lie where none of the others does."""
-    return rows.join(others.select(*_PLACE), list(_PLACE), "left_anti")
+    return rows.join(others.select(*PLACE), list(PLACE), "left_anti")

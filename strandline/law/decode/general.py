@@ -4,13 +4,11 @@ A record becomes a change, a fence, a control record, or goes to quarantine. Sou
 docs/facts/envelopes.md and docs/facts/types.md.
 """
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from strandline import connectors
-from strandline.cells import naming
 from strandline.cells.placeholder import spellings
 from strandline.cells.types import ColumnType
 from strandline.changes import image
@@ -38,16 +36,17 @@ from strandline.formats.connect import Document
 from strandline.formats.reading import Formats
 from strandline.formats.registry.framing import Framing
 from strandline.formats.schema_history import Definition, SchemaHistory
+from strandline.law.decode import keys
 from strandline.law.decode.cells import (
     NO_ROW,
     Documents,
     content,
     is_placeholder,
-    key_of,
     shown_types,
     typed,
 )
 from strandline.law.decode.event import Event
+from strandline.law.decode.keys import KEY_CHANGED, Keys
 
 NEW_KEY = "__debezium.newkey"
 OLD_KEY = "__debezium.oldkey"
@@ -64,16 +63,6 @@ CONTROL_FIELDS = (
     frozenset({"aggregate_type", "type", "additional_data"}),
 )
 HEARTBEAT = frozenset({"ts_ms"})  # and nothing else
-# ByLogicalTableRouter adds this to a record's key, and not to the keys in its headers.
-ROUTED = "__dbz__physicalTableIdentifier"
-NO_KEY = (
-    "the record has no key: give its table a primary key, the connector message.key.columns, or "
-    "the table's section in the source file its key columns as `key`"
-)
-KEY_CHANGED = (
-    "the update gives the row another key, which records without a key cannot tell: set "
-    "message.key.columns of the connector to the key columns"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +117,8 @@ class Decoder:
 
     def _readable_key(self, record: Record) -> str | None:
         try:
-            return self._record_key(record, self._nameless_types(record.at.topic), None)[0]
+            types = self._nameless_types(record.at.topic)
+            return self._keys.of_record(record, types, self._nameless)[0]
         except UndecodableError:
             return None
 
@@ -205,9 +195,11 @@ class Decoder:
         if op in IMAGES and after is None:
             raise UndecodableError("no_image", f"op is {op.value!r}, but 'after' holds no row")
         types = self._types(record, document, event, after if after is not None else before)
-        key, key_types = self._key(record, before if op is Op.DELETE else after, types, event)
+        key, key_types = self._keys.of_row(
+            record, before if op is Op.DELETE else after, types, event
+        )
         old, _ = event.unwrap(before or {}, partial=False)
-        if op is Op.UPDATE and record.key is None and self._rekeyed(key, old, types):
+        if op is Op.UPDATE and record.key is None and self._keys.is_other(key, old, types):
             # A connector that knows of no key sends no delete of the one that the row leaves.
             raise UndecodableError("key_changed", KEY_CHANGED)
         sent, left_out = event.unwrap(after or {}, partial=op is Op.UPDATE)
@@ -218,9 +210,11 @@ class Decoder:
         shown = row.types if op in IMAGES else shown_types(old, types, self._unavailable)
         position = event.position(record)
         epoch = self.rules.epoch(record.timestamp)
-        moved_to = self._other(record, NEW_KEY, key, key_types, event) if op is Op.DELETE else None
+        moved_to = (
+            self._keys.moved(record, NEW_KEY, key, key_types, event) if op is Op.DELETE else None
+        )
         moved_from = (
-            self._other(record, OLD_KEY, key, key_types, event) if op is Op.CREATE else None
+            self._keys.moved(record, OLD_KEY, key, key_types, event) if op is Op.CREATE else None
         )
         compared = self._compared(old, key, printed) if before else None
         transaction = envelope.get("transaction")
@@ -251,7 +245,7 @@ class Decoder:
             before=compared,
             certain=_certain(compared, document.schema, event, printed),
             after=self._compared(sent, key, printed) if op in IMAGES else None,
-            scope=event.scope_in(epoch, mark=_mark(key)),
+            scope=event.scope_in(epoch, mark=keys.table(key)),
             emitted=integer(envelope.get("ts_ms")),
             whole=op is Op.READ and event.whole,
             in_flight=event.in_flight and op is not Op.READ,
@@ -274,6 +268,10 @@ class Decoder:
             if name not in own and not is_placeholder(cell, self._unavailable)
         }
         return printed.by_value(held)
+
+    @property
+    def _keys(self) -> Keys:
+        return Keys(self.rules, self._formats)
 
     @property
     def _formats(self) -> Formats:
@@ -332,83 +330,11 @@ class Decoder:
         declared = self._declared(definitions, None, (), self._nameless)
         return {**self.kin.types, **declared} if self.kin.types else declared
 
-    # ------------------------------------------------------------------ keys
-
-    def _key(
-        self,
-        record: Record,
-        image: Mapping[str, Any] | None,
-        types: Mapping[str, ColumnType],
-        event: Event,
-    ) -> tuple[str, Mapping[str, ColumnType]]:
-        """The canonical key and its types: of the record's key, else of the row's key columns."""
-        if record.key is not None or not self.rules.key:
-            return self._record_key(record, types, event)
-        cells, _ = event.unwrap(image or {}, partial=False)
-        missing = [name for name in self.rules.key if cells.get(name) is None]
-        if missing:
-            raise UndecodableError(
-                "no_key", f"the row has no value for the key column {missing[0]}"
-            )
-        named = {name: cells[name] for name in self.rules.key}
-        return key_of(named, types, "after"), types
-
-    def _rekeyed(self, key: str, old: Mapping[str, Any], types: Mapping[str, ColumnType]) -> bool:
-        """Whether the old image has another key, as far as it tells one."""
-        try:
-            return key_of({name: old.get(name) for name in self.rules.key}, types, "before") != key
-        except UndecodableError:
-            return False
-
-    def _record_key(
-        self, record: Record, types: Mapping[str, ColumnType], event: Event | None
-    ) -> tuple[str, Mapping[str, ColumnType]]:
-        if record.key is None:
-            raise UndecodableError("no_key", NO_KEY)
-        document = self._formats.read_key(record.key, record.headers)
-        wrapping, payload = event or self._nameless, document.payload
-        if document.schema is not None and isinstance(payload, dict):
-            fields = connect.fields(document.schema)
-            types = {name: wrapping.type_of(of) for name, of in fields.items()}
-            types = naming.renamed(types, self.rules.renamed_to)
-            payload = {name: payload.get(name) for name in fields}
-        if not isinstance(payload, dict) or not payload:
-            raise UndecodableError("no_key", "the key holds no columns")
-        cells, _ = wrapping.unwrap(payload, partial=False)
-        cells = naming.renamed(cells, self.rules.renamed_to)
-        return key_of(cells, types, "key"), types
-
-    def _other(
-        self, record: Record, name: str, key: str, types: Mapping[str, ColumnType], event: Event
-    ) -> str | None:
-        """The other key of a move; spelt by the header converter, hence compared after decoding.
-
-        None where no header tells it, or none that can be read as a key of the same columns: then
-        the row ends under one key and begins anew under the other, as if nobody had said where it
-        went. Converters write dates without quotes, or bytes (docs/facts/envelopes.md); one key may
-        have a NULL.
-        """
-        data = record.header(name)
-        if data is None:
-            return None
-        try:
-            payload = self._formats.read_header(data, f"header {name}").payload
-            if not isinstance(payload, dict):
-                return None
-            cells, _ = event.unwrap(payload, partial=False)
-            cells = naming.renamed(cells, self.rules.renamed_to)
-            own = json.loads(key)
-            if ROUTED in own and cells.get(ROUTED) is None:
-                cells = {**cells, ROUTED: own[ROUTED]}
-            return key_of({column: cells.get(column) for column in own}, types, name)
-        except UndecodableError:
-            return None
-
     def _tombstone(self, record: Record) -> Outcome:
         if record.key is None and self.rules.key:
             return Control(record.at)  # the connector knows of no key, so it names none
         types = self._nameless_types(record.at.topic)
-        key, key_types = self._record_key(record, types, None)
+        key, key_types = self._keys.of_record(record, types, self._nameless)
         change = Change(
             at=record.at,
             op=Op.TOMBSTONE,
@@ -418,7 +344,7 @@ class Decoder:
             identity=(),
             time=self._nameless.time(record),
             stored=record.timestamp,
-            moved_to=self._other(record, NEW_KEY, key, key_types, self._nameless),
+            moved_to=self._keys.moved(record, NEW_KEY, key, key_types, self._nameless),
         )
         return Decoded(change, {})
 
@@ -447,11 +373,6 @@ def _image(document: Document, name: str) -> Mapping[str, Any] | None:
         return row
     described = connect.row_fields(document.schema)
     return {name: cell for name, cell in row.items() if name in described} if described else None
-
-
-def _mark(key: str) -> str:
-    """What the key calls the physical table of its row, where the router has added that."""
-    return str(json.loads(key)[ROUTED]) if ROUTED in names(key) else ""
 
 
 def _certain(

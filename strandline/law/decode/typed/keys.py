@@ -10,7 +10,7 @@ from strandline.cells.types import ColumnType, Kind, Wire
 from strandline.errors import UndecodableError
 from strandline.formats import connect
 from strandline.law.decode.cells import key_of
-from strandline.law.decode.general import ROUTED
+from strandline.law.decode.keys import ROUTED
 from strandline.law.decode.typed.layouts import prefix_of
 from strandline.law.decode.typed.refusal import UnclearError
 
