@@ -9,6 +9,7 @@ from urllib.parse import urljoin
 import page_stage
 import pytest
 import uvicorn
+from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
 from airflow.utils.session import create_session
 from playwright.sync_api import expect, sync_playwright
@@ -81,6 +82,17 @@ class Visit:
         self.page.goto(urljoin(f"{self.below}/strandline/", view))
         return self.page
 
+    def choose(self, theme):
+        """The theme that the user has chosen in Airflow at some time before."""
+        self.context.add_init_script(f"localStorage.setItem('theme', '{theme}')")
+
+    def open_in_airflow(self, view=""):
+        """The frame in which Airflow shows a view."""
+        self.page.goto(f"{self.below}/plugin/strandline/{view}")
+        frame = self.page.frame_locator("iframe[title=Strandline]")
+        expect(frame.locator("main")).to_be_visible()
+        return frame
+
 
 @pytest.fixture
 def visit(chromium, server, address):
@@ -106,6 +118,28 @@ def test_the_overview_leads_to_a_table_and_on_to_a_key_by_the_keyboard_alone(vis
     page.keyboard.type("1")
     page.keyboard.press("Enter")
     expect(page.get_by_role("img", name="Timeline of")).to_be_visible()
+
+
+@pytest.mark.usefixtures("known_dags", "refused_once")
+@pytest.mark.parametrize(
+    ("view", "leads_to"),
+    [
+        ("", "/dags/watch__freshness"),
+        ("quarantine?source=shop&table=orders", "/dags/requeue__shop"),
+    ],
+)
+def test_in_the_frame_links_into_airflow_lead_the_whole_window(visit, view, leads_to):
+    pause("watch__freshness")
+    window = visit()
+    frame = window.open_in_airflow(f"strandline/{view}")
+    frame.get_by_role("link", name=leads_to.rpartition("/")[2]).first.click()
+    window.page.wait_for_url(f"**{leads_to}")
+    assert window.page.locator("iframe[title=Strandline]").count() == 0
+
+
+def pause(dag):
+    with create_session() as session:
+        session.get(DagModel, dag).is_paused = True
 
 
 def walk(page, name):
@@ -149,6 +183,28 @@ def test_light_and_dark_are_told_apart_and_both_can_be_read(visit, view):
         told[scheme] = paper
     assert brightness(told["light"]) > 0.8
     assert brightness(told["dark"]) < 0.1
+
+
+@pytest.mark.parametrize("view", ["", "table?source=shop&table=orders", KEY])
+@pytest.mark.parametrize(("system", "theme"), [("light", "dark"), ("dark", "light")])
+def test_in_the_frame_the_theme_is_the_one_that_is_chosen_in_airflow(visit, system, theme, view):
+    window = visit(color_scheme=system)
+    window.choose(theme)
+    frame = window.open_in_airflow(f"strandline/{view}")
+    paper, ink = (colour(frame, of) for of in ("backgroundColor", "color"))
+    assert (brightness(paper) > 0.5) == (theme == "light")
+    assert contrast(paper, ink) >= 7
+
+
+def test_a_theme_that_is_chosen_while_the_page_is_open_is_taken_at_once(visit):
+    window = visit(color_scheme="light")
+    frame = window.open_in_airflow()
+    light = colour(frame, "backgroundColor")
+    window.page.get_by_role("button", name="User").click()
+    window.page.get_by_role("menuitem", name="Appearance").hover()
+    window.page.get_by_role("menuitemradio", name="Dark Mode").click()
+    before = f"rgb({', '.join(map(str, light))})"
+    expect(frame.locator("body")).not_to_have_css("background-color", before)
 
 
 def colour(page, of):
