@@ -10,7 +10,7 @@ from workloads import SOURCES, pack_complaints
 
 from strandline import engine
 
-_COUNT = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "20"))
+_COUNT = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "10"))
 _SEED = int(os.environ.get("STRANDLINE_FUZZ_SEED", "0"))
 
 

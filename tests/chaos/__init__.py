@@ -9,7 +9,8 @@ end, whatever happened on the way.
 Most processes are forked from a nursery that has imported everything, and their Spark is a JVM
 that stays: so a kill costs a second, not a minute. Of a compaction that is the driver program, and
 what the JVM has in hand then, it finishes, as the one of a driver that is killed does. Some
-compactions are a `spark-submit` of their own, for the JVM to be killed.
+compactions are a `spark-submit` of their own, for the JVM to be killed. Whole tables that Spark
+hands out are written by its Python workers: `worker` has doors there.
 
     make chaos              every step once
     make chaos KILLS=300    that many kills, those at random instants included

@@ -27,17 +27,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="chaos", description=__doc__)
     parser.add_argument("kills", type=int, nargs="?", default=0, help="0: every step once")
     parser.add_argument("--seed", type=int, default=1, help="chooses the steps and the instants")
+    parser.add_argument("--ways", type=Way, nargs="+", default=[Way.ALONE, Way.AUTO, Way.SPREAD])
     parser.add_argument("--folder", type=Path, default=FOLDER)
     asked = parser.parse_args()
     shutil.rmtree(asked.folder, ignore_errors=True)
     spark, chance = session(), Random(asked.seed)  # noqa: S311 - kills that repeat
-    half = -(-asked.kills // 2)
     broken = [
-        tell(Stage(spark, asked.folder.absolute() / way, way), kills, chance)
-        for way, kills in ((Way.ALONE, half), (Way.SPREAD, asked.kills - half))
+        tell(Stage(spark, asked.folder.resolve() / way, way), kills, chance)
+        for way, kills in zip(asked.ways, _shared(asked.kills, len(asked.ways)), strict=True)
         if kills or not asked.kills
     ]
     return max(broken)
+
+
+def _shared(kills: int, ways: int) -> list[int]:
+    """So many kills, as evenly as can be."""
+    return [kills // ways + (number < kills % ways) for number in range(ways)]
 
 
 @dataclass(frozen=True)
@@ -95,11 +100,11 @@ def tell(stage: Stage, wanted: int, chance: Random) -> int:
         kills = plan.killed.total()
         print(f"story {number}: {kills} kills, {plan.left} to come, {len(found)} violations")
         sys.stdout.flush()
-        broken += [f"story {number}: {line}" for line in found]
+        for line in found:
+            print(f"story {number}: {line}")
+        broken += found
         if not found:
             story.clear()
-    for line in broken:
-        print(line)
     for kind, count in sorted(plan.killed.items()):
         print(f"{count:5d}  {kind}")
     print(f"{plan.killed.total()} kills, {len(broken)} violations")

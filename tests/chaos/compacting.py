@@ -3,7 +3,8 @@
 import runpy
 from pathlib import Path
 
-from chaos.doors import REACHED, Doors, of_spark
+from chaos import worker
+from chaos.doors import REACHED, Doors, fate_of_environment, of_spark
 
 
 def _tell(pid: int) -> None:
@@ -11,5 +12,6 @@ def _tell(pid: int) -> None:
 
 
 of_spark(Doors.of_environment(_tell))
+worker.befall(fate_of_environment())
 APPLICATION = Path(__file__).parents[2] / "spark_apps" / "compact.py"
 runpy.run_path(str(APPLICATION), run_name="__main__")

@@ -11,6 +11,7 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -38,9 +39,21 @@ class Fate:
     trace: str = ""
     lake: str = ""
 
+    @property
+    def has_come(self) -> bool:
+        """Whether somebody is or was at its step."""
+        steps = Path(self.trace).read_text(encoding="utf-8").splitlines()
+        return any(fnmatchcase(step, self.step) for step in steps)
+
     def variable(self) -> dict[str, str]:
         """As the environment of a process."""
         return {VARIABLE: json.dumps(asdict(self))}
+
+
+def fate_of_environment() -> Fate:
+    """That of this process."""
+    told = json.loads(os.environ[VARIABLE])
+    return Fate(**told | {"victims": tuple(told["victims"])})
 
 
 class Doors:
@@ -51,12 +64,12 @@ class Doors:
         self._tell = tell
         self._passed: Counter[str] = Counter()
         self._lock = threading.Lock()
+        self._open = ExitStack()
 
     @staticmethod
     def of_environment(tell: Callable[[int], object]) -> "Doors":
         """The fate that the environment names; `tell` gets the process's id at its step."""
-        told = json.loads(os.environ[VARIABLE])
-        return Doors(Fate(**told | {"victims": tuple(told["victims"])}), tell)
+        return Doors(fate_of_environment(), tell)
 
     def put(self, owner: Any, name: str, where: Callable[..., str]) -> None:
         """Puts a door before `owner.name`; `where` finds the written path in its arguments."""
@@ -74,6 +87,11 @@ class Doors:
             return result
 
         setattr(owner, name, through)
+        self._open.callback(setattr, owner, name, write)
+
+    def lift(self) -> None:
+        """Takes all doors away."""
+        self._open.close()
 
     def _numbered(self, place: str) -> str:
         with self._lock:
@@ -123,8 +141,15 @@ def of_airflow(doors: Doors) -> None:
 
 def of_alone(doors: Doors) -> None:
     """All ways in which a run without Spark writes."""
-    from deltalake.table import DeltaTable, TableMerger, TableOptimizer  # noqa: PLC0415
     from strandline_airflow import runs  # noqa: PLC0415
+
+    of_tables(doors)
+    doors.put(runs, "write_text", lambda uri, _: uri)
+
+
+def of_tables(doors: Doors) -> None:
+    """All ways in which a whole table's part of a run writes."""
+    from deltalake.table import DeltaTable, TableMerger, TableOptimizer  # noqa: PLC0415
 
     from strandline.alone.orders import erase  # noqa: PLC0415
     from strandline.alone.stores import fencing, files, scrubbing  # noqa: PLC0415
@@ -136,7 +161,6 @@ def of_alone(doors: Doors) -> None:
     doors.put(TableOptimizer, "compact", lambda of, **_: of.table.table_uri)
     for name in ("delete", "vacuum", "create_checkpoint"):
         doors.put(DeltaTable, name, lambda table, *_, **__: table.table_uri)
-    doors.put(runs, "write_text", lambda uri, _: uri)
 
 
 def _remembering(owner: type, name: str, argument: int) -> None:

@@ -69,11 +69,11 @@ class Plan:
         for attempt in reversed(list(attempts)):
             if attempt.fate is None:
                 continue
-            if attempt.ok:
+            if attempt.was_killed:
+                self.killed[_kind(attempt.fate)] += 1
+            else:
                 after = attempt.fate.after and attempt.fate.after / 2
                 self.queues[attempt.task].appendleft(replace(attempt.fate, after=after))
-            else:
-                self.killed[_kind(attempt.fate)] += 1
 
 
 def _sort(task: str) -> str:

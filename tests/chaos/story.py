@@ -65,6 +65,11 @@ class Ended:
     seconds: float
     steps: tuple[str, ...]
 
+    @property
+    def was_killed(self) -> bool:
+        """Whether its fate came to pass; where that is a worker's, the attempt may end well."""
+        return self.fate is not None and (not self.ok or self.fate.has_come)
+
 
 @dataclass
 class Story:
@@ -177,7 +182,8 @@ class Story:
             ok, text = attempt(traced)
             seconds = time.monotonic() - began
             steps = tuple(Path(traced.trace).read_text(encoding="utf-8").splitlines())
-            self.attempts.append(Ended(task, fate, ok, text, seconds, steps))
+            came = None if fate is None else traced
+            self.attempts.append(Ended(task, came, ok, text, seconds, steps))
             if ok:
                 return
             assert fate is not None, f"{task} failed by itself:\n{text}"

@@ -25,7 +25,8 @@ from strandline_airflow import (
     requeue,
 )
 
-from chaos.doors import Doors, of_airflow, of_alone, of_spark
+from chaos import worker
+from chaos.doors import Doors, fate_of_environment, of_airflow, of_alone, of_spark
 from strandline.sources import source as source_file
 
 assert airflow_stage.HOME  # imported before Airflow, to say where that lives
@@ -46,9 +47,8 @@ def run(
     printed = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (1, 2):
         os.dup2(printed, stream)
-    doors = Doors.of_environment(reached.send)
     put = {compaction: of_spark, alone: of_alone}.get(task, of_airflow)
-    put(doors)
+    put(Doors.of_environment(reached.send))
     task(*arguments)
 
 
@@ -84,6 +84,7 @@ def published(manifest: str) -> None:
 def compaction(manifest: str) -> None:
     """The Spark application, on the JVM that `standing` names; that stays when this ends."""
     _adopt()
+    worker.befall(fate_of_environment())
     SparkSession.stop = lambda _: None
     sys.argv = [str(APPLICATION), "--manifest", manifest]
     try:

@@ -93,6 +93,7 @@ def test_a_successor_that_dies_before_its_history_enters_them_once_when_it_is_ru
     assert versions(capture) == expected(news)
 
 
+@pytest.mark.heavy
 def test_an_epoch_that_was_declared_for_a_held_table_holds_however_often_its_record_comes(capture):
     s = Stream()
     old = [s.change("c", 1, 10, name="A"), s.change("u", 1, 30, name="B")]
@@ -154,7 +155,8 @@ def notice(stream, kind):
     return stream.add(None, json.dumps(told).encode())
 
 
-@pytest.mark.parametrize("more", [True, pytest.param(False, marks=pytest.mark.heavy)])
+@pytest.mark.heavy
+@pytest.mark.parametrize("more", [True, False])
 def test_a_snapshot_that_was_completed_in_a_run_that_failed_ends_rows_in_the_next(
     capture, monkeypatch, more
 ):

@@ -122,7 +122,8 @@ def printed(run, records, batches):
     )
 
 
-@pytest.mark.parametrize(("batches", "seed"), [(1, 0), pytest.param(4, 1, marks=pytest.mark.heavy)])
+@pytest.mark.heavy
+@pytest.mark.parametrize(("batches", "seed"), [(1, 0), (4, 1)])
 @pytest.mark.usefixtures("spark")
 def test_both_engines_print_the_same_history_in_any_batching_and_arrival(batches, seed):
     every = [*rows().records, *truncated().records, *lines().records, *of_other_connectors()]
@@ -191,6 +192,7 @@ def paths(lake):
     return lake.history(table), lake.records(table), lake.quarantine
 
 
+@pytest.mark.heavy
 def test_a_table_that_fails_holds_no_other_and_is_caught_up_later(spark, tmp_path):
     good, bad = truncated(), rows()
     lake = SourceLake(tmp_path.as_posix(), "shop")
@@ -244,6 +246,7 @@ def _python(records):
     return interpret(records).tables[0].versions
 
 
+@pytest.mark.heavy
 def test_a_receipt_s_totals_are_the_history_s_whoever_else_has_committed(spark, tmp_path):
     records = rows().records
     lake = SourceLake(tmp_path.as_posix(), "shop")

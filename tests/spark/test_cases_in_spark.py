@@ -26,11 +26,8 @@ from strandline.sources import source
 
 CHOSEN = (
     "mysql-a-restart-repeats-up-to",
-    "mysql-s03-one-transaction-may-do",
-    "mysql-s12-after-a-failover",
     "sqlserver-the-halves-of-a-key-move-without-headers",
     "sqlserver-a6-that-several-rows-changed",
-    "bmdbdb-s20-an-update-holds",
     "truncates-s10-a-truncate-of-one-shard",
     "flattened-flattened-rows-of-mysql",
 )

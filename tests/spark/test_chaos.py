@@ -51,7 +51,7 @@ def test_whatever_is_killed_and_started_again_leaves_what_nothing_would_have_lef
     assert violations(story, told) == []
 
 
-@pytest.mark.parametrize("way", [Way.SPREAD, Way.AUTO])
+@pytest.mark.parametrize("way", [pytest.param(Way.SPREAD, marks=pytest.mark.heavy), Way.AUTO])
 def test_two_drivers_with_one_manifest_have_one_effect_and_say_the_same(spark, tmp_path, way):
     (first, *_) = waves()
     with Story(tmp_path, TOPICS, spark, way) as story:

@@ -42,13 +42,18 @@ def verdicts(spark, cases, tmp_path):
     return run
 
 
-@pytest.mark.parametrize("name", [*SPARK, "duckdb"])
+_NO_DV = pytest.param("merge-no-dv", marks=pytest.mark.heavy)
+
+
+@pytest.mark.parametrize(
+    "name", [*(each for each in SPARK if each != "merge-no-dv"), _NO_DV, "duckdb"]
+)
 def test_into_nothing_everybody_is_right(verdicts, name):
     (verdict,) = verdicts(name, INTO_NOTHING)
     assert verdict.right, verdict
 
 
-@pytest.mark.parametrize("name", ["strandline", "merge", "merge-no-dv"])
+@pytest.mark.parametrize("name", ["strandline", "merge", _NO_DV])
 def test_onto_a_history_they_are_right_of_every_table(verdicts, name):
     found = verdicts(name, ONTO_A_HISTORY)
     assert [verdict.right for verdict in found] == [True, True], found

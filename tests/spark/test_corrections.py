@@ -82,7 +82,9 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+@pytest.mark.parametrize(
+    "kind", ["csv", *(pytest.param(each, marks=pytest.mark.heavy) for each in ("json", "parquet"))]
+)
 def test_a_snapshot_in_any_format_is_compared_alike_alone_and_spread(spark, tmp_path, kind):
     path = tmp_path / f"rows.{kind}"
     if kind == "parquet":
@@ -162,6 +164,7 @@ def lake(spark, path):
     return CaptureLake(lake, "postgresql", recorded_at([Stream().change("c", 1, 1)]), session=spark)
 
 
+@pytest.mark.heavy
 def test_a_correction_is_the_same_alone_and_spread_and_outlives_each_turn(spark, tmp_path):
     alone, spread, turning = (lake(spark, tmp_path / n) for n in ("alone", "spread", "turning"))
     for capture, ways in (

@@ -42,7 +42,8 @@ def printed(rows):
     return found
 
 
-@pytest.mark.parametrize("source", ["postgresql", pytest.param("oracle", marks=pytest.mark.heavy)])
+@pytest.mark.heavy
+@pytest.mark.parametrize("source", ["postgresql", "oracle"])
 @pytest.mark.usefixtures("spark")
 def test_broken_records_are_refused_in_spark_and_harm_no_other(source):
     records = broken(source)

@@ -45,6 +45,7 @@ def test_halves_of_moves_of_other_keys_wait_on_when_a_key_is_erased(spark, tmp_p
     assert (met.error, met.orphaned_moves) == (None, 0)
 
 
+@pytest.mark.heavy
 def test_a_key_is_erased_under_the_name_that_it_had_before_its_column_was_renamed(spark, tmp_path):
     s = Stream()
     s.change("c", 1, 10, name="secret")

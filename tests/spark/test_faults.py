@@ -67,7 +67,8 @@ def data_files(tmp_path):
     return set((tmp_path / "shop" / "landing").rglob("*.parquet"))
 
 
-@pytest.mark.parametrize("damage", [pytest.param(gone, marks=pytest.mark.heavy), corrupt])
+@pytest.mark.heavy
+@pytest.mark.parametrize("damage", [gone, corrupt])
 def test_a_landing_file_that_cannot_be_read_holds_its_table_only_until_it_is_back(
     spark, capture, tmp_path, damage
 ):
@@ -169,7 +170,7 @@ def test_a_commit_that_somebody_else_s_overtakes_is_made_anew(spark, capture, ov
         pytest.param(1, Kept, "add", id="first records"),
         pytest.param(1, history, "begin", id="first history", marks=pytest.mark.heavy),
         pytest.param(2, Kept, "add", id="more records", marks=pytest.mark.heavy),
-        pytest.param(2, replacement, "commit", id="more history"),
+        pytest.param(2, replacement, "commit", id="more history", marks=pytest.mark.heavy),
     ],
 )
 def test_of_two_processes_with_one_manifest_both_say_what_was_done_once(

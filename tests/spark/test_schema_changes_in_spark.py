@@ -8,6 +8,7 @@ import os
 import random
 from dataclasses import dataclass, replace
 
+import pytest
 from cases.language import read
 from strandline_spark import engine
 from strandline_spark.engine import CaptureLake
@@ -146,6 +147,7 @@ def _reordered(table: _Table, chance: random.Random) -> _Table:
     return replace(table, columns=tuple(chance.sample(table.columns, len(table.columns))))
 
 
+@pytest.mark.heavy
 def test_tables_that_change_between_runs_have_the_law_s_histories(spark, tmp_path):
     path = tmp_path / "changes.txt"
     stories = map(story, range(_SEED, _SEED + _COUNT))

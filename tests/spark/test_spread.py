@@ -88,6 +88,7 @@ def test_a_delete_of_a_row_that_was_never_seen_is_remembered(capture):
     assert versions(capture, s.topic) == expected(s.records)
 
 
+@pytest.mark.heavy
 def test_a_run_that_changes_no_version_says_so_though_its_keys_have_seen_more(capture):
     s = Stream()
     run(capture, 1, [s.change("c", 1, 10, name="A")])

@@ -66,6 +66,7 @@ def test_a_workload_whose_runs_go_both_ways_in_turns_has_the_law_s_history(
     assert [rendering.line(*row) for row in histories(lake, receipts)] == meant
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "ways", [ALTERNATING, pytest.param(ALTERNATING[::-1], marks=pytest.mark.heavy)]
 )
@@ -144,7 +145,7 @@ def plain(stream, number, name, **more):
     return stream.add(json.dumps({"id": number}).encode(), json.dumps(payload).encode())
 
 
-@pytest.mark.parametrize("way", ALTERNATING)
+@pytest.mark.parametrize("way", [Way.ALONE, pytest.param(Way.SPREAD, marks=pytest.mark.heavy)])
 def test_when_other_rules_read_records_otherwise_the_quarantine_has_those_that_cannot_be_read(
     spark, tmp_path, way
 ):
@@ -222,7 +223,7 @@ def names(capture):
     return [row["name"] for row in rows.collect()]
 
 
-@pytest.mark.parametrize("way", [pytest.param(Way.AUTO, marks=pytest.mark.heavy), Way.SPREAD])
+@pytest.mark.parametrize("way", [Way.AUTO, pytest.param(Way.SPREAD, marks=pytest.mark.heavy)])
 def test_a_swap_made_alone_can_be_taken_back_when_the_table_was_spread_since(spark, tmp_path, way):
     s = Stream()
     s.change("c", 1, 10, name="A", bio="x")

@@ -26,14 +26,8 @@ def earlier_truncate(s):
     return s.truncate(5)
 
 
-@pytest.mark.parametrize(
-    "last",
-    [
-        earlier_create,
-        pytest.param(earlier_update, marks=pytest.mark.heavy),
-        pytest.param(earlier_truncate, marks=pytest.mark.heavy),
-    ],
-)
+@pytest.mark.heavy
+@pytest.mark.parametrize("last", [earlier_create, earlier_update, earlier_truncate])
 def test_a_row_whose_move_came_by_half_has_what_its_old_key_turns_out_to_have_had(
     spark, tmp_path, last
 ):

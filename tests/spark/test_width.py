@@ -1,5 +1,6 @@
 """Tables of many columns, runs of many partitions: Spark walks expressions by recursion."""
 
+import pytest
 from events import COLUMNS, Stream
 from strandline_spark import delta, landing
 from strandline_spark.engine import CaptureLake
@@ -12,6 +13,7 @@ from strandline.runs.manifest import OffsetRange
 TOPIC = "shop.public.good"
 
 
+@pytest.mark.heavy
 def test_a_table_of_many_columns_is_compacted(spark, tmp_path):
     names = [f"c{number}" for number in range(400)]
     fields = ({"type": "int32", "field": name, "optional": True} for name in names)

@@ -16,7 +16,7 @@ _SEED = int(os.environ.get("STRANDLINE_FUZZ_SEED", "0"))
 
 
 # One whose keys go on from their last versions, one whose keys do not; others in `make spark`.
-_HERE = {"mysql", "sqlserver"}
+_HERE = {"mysql"}
 _WANTED = [
     pytest.param(source, marks=() if source in _HERE else pytest.mark.heavy) for source in SOURCES
 ]
