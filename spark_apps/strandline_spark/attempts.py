@@ -21,6 +21,7 @@ from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import TableCut
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline_spark import delta, gateway, settings
+from strandline_spark.spread.groups import LISTED
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,8 @@ SETTINGS = {
     "spark.sql.types.framework.enabled": "false",
     # Every query's plan is printed for a page that nobody looks at.
     "spark.sql.maxPlanStringLength": "1000",
+    # Of more values than these a file is told the least and the most only.
+    "spark.sql.parquet.pushdown.inFilterThreshold": str(LISTED),
     # A task writes into the few partitions of a table side by side; it would sort all rows else.
     "spark.sql.maxConcurrentOutputFileWriters": "8",
     # What Delta remembers of a table takes megabytes, for an hour: of the last of hundreds only.

@@ -4,7 +4,9 @@ A record has up to three names: its key, the other key of its move, and the plac
 a move share. Keys that name each other are one group, which one task has to have.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -16,11 +18,12 @@ from strandline_spark.spread.rows import GROUP
 _NAMES = ("entry_key", "entry_other", "entry_link")
 _TASKS = 4  # for each processor
 _FEW = 100_000  # names that every task may be told of
+LISTED = 1_000  # names that a query may list: of files in order of keys it reads a few pages then
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Touched:
-    """Names that a run touches, kept: `name`. Keys are among them, and how many there are."""
+    """Names that a run touches, kept: `name`. Keys are among them; there are at most `count`."""
 
     names: DataFrame
     count: int
@@ -30,8 +33,14 @@ class Touched:
         """Whether every task may be told of them."""
         return self.count <= _FEW
 
+    @cached_property
+    def _listed(self) -> Sequence[str]:
+        return sorted({row["name"] for row in self.names.collect()})
+
     def of(self, rows: DataFrame, name: str) -> DataFrame:
         """The rows of which that column is one of the names."""
+        if self.count <= LISTED:
+            return rows.where(F.col(name).isin(self._listed))
         names = self.names.withColumnRenamed("name", name)
         return rows.join(F.broadcast(names) if self.is_few else names, name, "left_semi")
 

@@ -140,8 +140,9 @@ class Parts:
         if delta.exists(self._spark, self.history):
             heads = delta.read(self._spark, self.history).where(IS_HEAD)
             if extent.since is None:
-                keys = records.select(F.col(GROUP).alias(KEY))
-                heads = heads.join(keys, KEY, "left_semi")
+                heads = Touched(records.select(F.col(GROUP).alias("name")), self._landed).of(
+                    heads, KEY
+                )
         tasks = self._tasks(self._landed if extent.since is None else None)
         return onward.goes_on(records, heads, now, extent.since, tasks, self.target)
 

@@ -28,7 +28,7 @@ from strandline_spark import delta
 from strandline_spark.checkpoint import kept
 from strandline_spark.delta import quoted
 from strandline_spark.shallow import joined
-from strandline_spark.spread.groups import Touched
+from strandline_spark.spread.groups import LISTED, Touched
 
 _PASSING = frozenset({RECORDED_AT, SCOPE, SEQ_SEEN})
 _VECTORS = "delta.enableDeletionVectors"
@@ -187,17 +187,26 @@ def commit(change: Replacement, path: str, *, anew: bool) -> None:
     elif not change.going:
         come.write.format("delta").mode("append").save(path)
     elif not change.alone:
-        _replace(come, path, only_heads=change.heads == change.going)
+        reach = [f"_standing.{IS_HEAD} = true"] if change.heads == change.going else []
+        if change.going <= LISTED:
+            reach.append(_among(change.rows.where(GONE)))
+        _replace(come, path, reach)
     else:
         _merge(change.rows, come.columns, path)
 
 
-def _replace(come: DataFrame, path: str, *, only_heads: bool) -> None:
-    """Where every version that goes has one in its place: one pass over the keys of the table."""
-    same = f"_standing.{KEY} = _new.{KEY} AND _standing.{SEQ_FROM} = _new.{SEQ_FROM}"
-    reach = f"_standing.{IS_HEAD} = true AND " if only_heads else ""
+def _replace(come: DataFrame, path: str, reach: Iterable[str]) -> None:
+    """Where every version that goes has one in its place: one pass over the keys within reach."""
+    same = (f"_standing.{name} = _new.{name}" for name in (KEY, SEQ_FROM))
     writer = come.alias("_new").write.format("delta").mode("overwrite")
-    writer.options(replaceOn=reach + same, targetAlias="_standing").save(path)
+    writer.options(replaceOn=" AND ".join([*reach, *same]), targetAlias="_standing").save(path)
+
+
+def _among(places: DataFrame) -> str:
+    """That a version is of a key of one of these few; no text of a key is read as SQL."""
+    keys = sorted({row[KEY].encode().hex() for row in places.select(KEY).collect()})
+    listed = ", ".join(f"CAST(X'{key}' AS STRING)" for key in keys)
+    return f"_standing.{KEY} IN ({listed})"
 
 
 def _merge(rows: DataFrame, columns: Iterable[str], path: str) -> None:

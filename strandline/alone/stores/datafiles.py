@@ -105,6 +105,7 @@ class Writer:
                 rows.schema,
                 compression="zstd",
                 use_dictionary=names,
+                write_page_index=True,  # in a file in order of keys, a few pages have those wanted
                 write_statistics=[name for name in self.target.told if name in rows.column_names],
             )
         self._file.write_table(rows, row_group_size=rows.num_rows)
