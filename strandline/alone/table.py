@@ -154,7 +154,7 @@ class TableRun:
         counts = replace(
             found.counts,
             rows_written=len(change.come),
-            rows_closed=len(change.gone),
+            rows_closed=found.found.counts.ended - standing.ended,
             **difference.totals(None if before is None else before.receipt.counts, standing, found),
         )
         orphans = 0 if before is None or found.whole else before.receipt.orphaned_moves

@@ -326,4 +326,4 @@ def _counts(table: Table, counts: Counts) -> Counts:
     """What is counted of the keys that are here."""
     facts = table.context.facts if table.context else table.records.facts
     own = counts - table.counted_of_facts(facts)
-    return replace(own, rows_written=0, history_rows=0, current_rows=0)
+    return replace(own, rows_written=0, rows_closed=0, history_rows=0, current_rows=0)

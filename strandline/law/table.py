@@ -306,6 +306,7 @@ class Table:
                 control=control,
                 quarantined=len(refused),
                 rows_written=len(versions),
+                rows_closed=len(versions) - versions.current,
                 history_rows=len(versions),
                 current_rows=versions.current,
             ),

@@ -19,8 +19,9 @@ _REBUILDING = frozenset({Work.REPLAY, Work.UNDO})  # they note the versions of s
 class Counts:
     """Law 6 of one table and run: landed = changes + duplicates + control + quarantined.
 
-    `history_rows` and `current_rows` are the table's totals after the run, `rows_written` and
-    `rows_closed` what the run added and what it closed or rewrote.
+    `history_rows` and `current_rows` are the table's totals after the run, `rows_written` the
+    versions that the run added or changed, `rows_closed` how many more versions have ended than
+    before it, those included that it began as well.
     """
 
     landed: int = 0
@@ -44,6 +45,11 @@ class Counts:
     def _with(self, other: "Counts", of: Callable[[int, int], int]) -> "Counts":
         names = (each.name for each in fields(Counts))
         return Counts(**{name: of(getattr(self, name), getattr(other, name)) for name in names})
+
+    @property
+    def ended(self) -> int:
+        """How many versions of the history have ended."""
+        return self.history_rows - self.current_rows
 
     @property
     def conserved(self) -> bool:

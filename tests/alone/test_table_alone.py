@@ -65,6 +65,20 @@ def test_a_version_that_stays_keeps_the_time_at_which_it_was_recorded(capture):
     assert (receipt.counts.rows_written, receipt.counts.rows_closed) == (2, 1)
 
 
+def test_rows_closed_are_the_versions_that_a_run_gave_an_end(capture):
+    s = Stream()
+    s.change("c", 1, 1, name="a")
+    s.change("u", 1, 2, name="b")
+    s.change("d", 1, 3)
+    s.change("c", 2, 4, name="a")
+    first = run(capture, 1, s.records)
+    s.change("u", 2, 5, name="b")
+    s.change("u", 2, 6, name="c")
+    second = run(capture, 2, s.records[4:])
+    assert (first.counts.rows_written, first.counts.rows_closed) == (3, 2)
+    assert (second.counts.rows_written, second.counts.rows_closed) == (3, 2)
+
+
 def test_a_new_column_is_null_in_the_versions_before_it(capture):
     s = Stream()
     s.change("c", 1, 1, name="a")

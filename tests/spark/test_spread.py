@@ -63,6 +63,18 @@ def test_what_is_newer_than_all_that_its_key_has_seen_needs_no_record_of_before(
     assert (table.counts.history_rows, table.counts.current_rows) == (6, 4)
 
 
+def test_rows_closed_are_the_versions_that_a_run_gave_an_end(capture):
+    s = Stream()
+    first = [s.change("c", 1, 1, name="a"), s.change("u", 1, 2, name="b"), s.change("d", 1, 3)]
+    first.append(s.change("c", 2, 4, name="a"))
+    made = run(capture, 1, first).counts
+    assert (made.rows_written, made.rows_closed) == (3, 2)
+    made = run(capture, 2, [s.change("u", 2, 5, name="b"), s.change("u", 2, 7, name="d")]).counts
+    assert (made.rows_written, made.rows_closed) == (3, 2)
+    made = run(capture, 3, [s.change("u", 2, 6, name="c")]).counts
+    assert (made.rows_written, made.rows_closed) == (2, 1)
+
+
 def test_a_key_with_a_late_change_is_made_from_its_records_and_no_other_is(capture, folded):
     s = Stream()
     run(capture, 1, [s.change("c", key, 10 + key, name="A") for key in range(4)])

@@ -248,6 +248,7 @@ class TableRun:
         counts = replace(
             receipt.counts,
             rows_written=made["made"],
+            rows_closed=made["made"] - made["open"],
             history_rows=made["made"],
             current_rows=made["open"],
         )
@@ -314,7 +315,7 @@ def _totals(change: Replacement, before: Noted | None, *, whole: bool) -> Mappin
     stood = (0, 0) if whole else (change.stood, change.stood_open)
     return {
         "rows_written": change.come,
-        "rows_closed": change.gone,
+        "rows_closed": (change.made - change.open) - (change.stood - change.stood_open),
         "history_rows": had.history_rows - stood[0] + change.made,
         "current_rows": had.current_rows - stood[1] + change.open,
     }

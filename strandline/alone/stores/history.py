@@ -89,6 +89,11 @@ class Standing:
         """How many of the rows are current."""
         return sum(self.rows[IS_CURRENT].to_pylist())
 
+    @property
+    def ended(self) -> int:
+        """How many of the rows are not."""
+        return len(self.places) - self.open
+
 
 NOTHING = Standing.of(pa.table({KEY: [], SEQ_FROM: [], IS_CURRENT: []}))
 
