@@ -1,7 +1,7 @@
 """`erase__SOURCE`: everything of given keys goes, from every store of a table."""
 # ruff: noqa: PLC0415 - Delta and Arrow are imported by the tasks that use them
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -52,8 +52,7 @@ def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order
         tables=(TableCut(str(row.table), row.topic, (), source.rules(row.topic)),),
         options=asdict(Erasure(tuple(map(digest, sorted(set(keys)))))),
         lines=(
-            *_versions(lake, str(row.table), keys),
-            "keys that they were moved from or to are erased with them",
+            *_all_that_goes(lake, str(row.table), keys),
             "their rows go from landing, quarantine, what is on record and history",
             "older versions of these tables can no longer be read",
         ),
@@ -129,15 +128,36 @@ def _like(place: int, key: str, shape: str) -> str:
         raise SpecError(f"key {place} of the form: {error}") from None
 
 
-def _versions(lake: SourceLake, table: str, keys: list[str]) -> Iterator[str]:
-    """Lines that say how many versions go, and which places of the form have none."""
+def _all_that_goes(lake: SourceLake, table: str, keys: list[str]) -> Iterator[str]:
+    """Lines that count what goes, and say which places of the form have no version."""
     from strandline_airflow import stores
 
-    found = stores.versions(lake, table, keys)
-    yield f"{table}: {len(set(keys))} keys with {sum(found.values())} versions"
+    linked = stores.linked(lake, table, keys)
+    every = [*sorted(set(keys)), *linked]
+    found = stores.versions(lake, table, every)
+    yield f"{table}: {_keys(every)} with {_counted(found, every)}"
+    if linked:
+        yield f"of these the form names {_keys(set(keys))} with {_counted(found, keys)}"
+        yield f"of these moves link {_keys(linked)} to them, with {_counted(found, linked)}"
+    on_record, refused = stores.recorded(lake, table, every)
+    yield (
+        f"of their records {on_record:,} {'is' if on_record == 1 else 'are'} on record and "
+        f"{refused:,} in quarantine; what landed of them goes, too"
+    )
     bare = _places(keys, lambda key: key not in found)
     if bare:
         yield f"there is no version of {bare} of the form, only other records"
+
+
+def _keys(keys: Collection[str]) -> str:
+    return f"{len(keys):,} key{'s' * (len(keys) != 1)}"
+
+
+def _counted(found: Mapping[str, tuple[int, int]], keys: Iterable[str]) -> str:
+    """How many versions of the keys were found, and how many of those are current."""
+    own = [found[key] for key in set(keys) & found.keys()]
+    total, current = (sum(each[n] for each in own) for n in (0, 1))
+    return f"{total:,} version{'s' * (total != 1)}, {current:,} of them current"
 
 
 def _places(keys: Iterable[str], which: Callable[[str], bool]) -> str:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from strandline.alone.stores import tables
+from strandline.alone.stores import moves, tables
 from strandline.cells.values import compact
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Work
@@ -19,7 +19,12 @@ _VERSIONS = (
 )
 _ENTRIES = "SELECT entry_key AS key FROM stored UNION ALL SELECT entry_other AS key FROM stored"
 _MOVES = "SELECT _old AS key FROM stored UNION ALL SELECT _new FROM stored"
-_COUNTED = "SELECT _key AS key, count(*) AS n FROM stored WHERE _key IN :keys GROUP BY 1"
+_COUNTED = (
+    "SELECT _key AS key, count(*) AS n, count(*) FILTER (WHERE _is_current) AS open"
+    " FROM stored WHERE _key IN :keys GROUP BY 1"
+)
+_ON_RECORD = "SELECT count(*) AS n FROM stored WHERE entry_key IN :keys"
+_REFUSED = 'SELECT count(*) AS n FROM stored WHERE "table" = :table AND record_key IN :keys'
 _ORDERS = "SELECT manifest FROM stored WHERE number > :after AND strpos(manifest, :work) > 0"
 
 
@@ -36,11 +41,30 @@ def shape(lake: SourceLake, table: str) -> str | None:
     return compact({name: _made_up(cell) for name, cell in json.loads(found["key"]).items()})
 
 
-def versions(lake: SourceLake, table: str, keys: list[str]) -> dict[str, int]:
-    """How many versions the history has of each key; without those that it has none of."""
+def linked(lake: SourceLake, table: str, keys: Iterable[str]) -> list[str]:
+    """The keys that rows of these moved from or to, however far; without these."""
+    own = set(keys)
+    pairs = moves.edges(lake.history(table), lake.records(table))
+    return sorted(moves.related(pairs, own) - own)
+
+
+def versions(lake: SourceLake, table: str, keys: list[str]) -> dict[str, tuple[int, int]]:
+    """How many versions the history has of each key, and how many of them are current.
+
+    It is without the keys that it has none of.
+    """
     stored = tables.opened(lake.history(table))
-    found = [] if stored is None else tables.rows(stored, _COUNTED, keys=keys)
-    return {row["key"]: row["n"] for row in found}
+    found = [] if stored is None or not keys else tables.rows(stored, _COUNTED, keys=keys)
+    return {row["key"]: (row["n"], row["open"]) for row in found}
+
+
+def recorded(lake: SourceLake, table: str, keys: list[str]) -> tuple[int, int]:
+    """How many records of the keys are on record, and how many lie in quarantine."""
+    on_record, refused = tables.opened(lake.records(table)), tables.opened(lake.quarantine)
+    return (
+        0 if on_record is None else tables.rows(on_record, _ON_RECORD, keys=keys)[0]["n"],
+        0 if refused is None else tables.rows(refused, _REFUSED, table=table, keys=keys)[0]["n"],
+    )
 
 
 def erased(lake: SourceLake, after: int) -> set[str]:

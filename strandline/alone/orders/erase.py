@@ -6,8 +6,7 @@ a run that died half way goes on with all of them. Landing goes first, while the
 still say where it has them, and the history last.
 """
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 
-from strandline.alone.stores import fencing, files, landing, noted, records
+from strandline.alone.stores import fencing, files, landing, moves, noted, records
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.scrubbing import leftovers, scrubbed
 from strandline.alone.stores.tables import has_vectors, literal, opened, rows, storage_options
@@ -27,7 +26,6 @@ from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import Counts, TableReceipt
 
 _NAMED = 5  # of what is found afterwards
-_PAIRS = (("_key", "_moved_from"), ("_key", "_moved_to"))
 
 
 def erased(manifest: Manifest, cut: TableCut, _known: Control) -> TableReceipt:
@@ -107,40 +105,13 @@ class _Erased:
         path = self._lake.erased(self._manifest.number)
         if opened(path) is None:
             given = frozenset(Erasure(**self._manifest.order).digests)
-            found = pa.table({"digest": sorted(given | self._related(given))})
+            pairs = moves.edges(self._history, self._records)
+            linked = moves.related(((digest(one), digest(other)) for one, other in pairs), given)
+            found = pa.table({"digest": sorted(linked)})
             with fencing.overtaken(path):
                 write_deltalake(path, found, mode="error", storage_options=storage_options())
         stored = opened(path)
         return {row["digest"] for row in _rows(stored, "SELECT digest FROM stored")}
-
-    def _related(self, wanted: AbstractSet[str]) -> set[str]:
-        others: dict[str, set[str]] = defaultdict(set)
-        for one, other in self._edges():
-            a, b = digest(one), digest(other)
-            others[a].add(b)
-            others[b].add(a)
-        found, frontier = set(wanted), set(wanted)
-        while frontier:
-            frontier = set().union(*(others[each] for each in frontier)) - found
-            found |= frontier
-        return found
-
-    def _edges(self) -> Iterator[tuple[str, str]]:
-        """Pairs of keys that a row was moved between, as records and history tell them."""
-        sql = "SELECT _key, _moved_from, _moved_to FROM stored"
-        for row in _rows(opened(self._history), sql):
-            yield from ((row[a], row[b]) for a, b in _PAIRS if row[b] is not None)
-        sql = "SELECT entry_key, entry_other FROM stored WHERE entry_other IS NOT NULL"
-        for row in _rows(opened(self._records), sql):
-            if row["entry_key"] is not None:
-                yield row["entry_key"], row["entry_other"]
-        sql = "SELECT DISTINCT entry_link, entry_key FROM stored WHERE entry_link IS NOT NULL"
-        halves: dict[str, list[str]] = defaultdict(list)
-        for row in _rows(opened(self._records), sql):
-            halves[row["entry_link"]].append(row["entry_key"])
-        for keys in halves.values():
-            if len(keys) == 2:  # of more nobody knows which two are the halves of one move
-                yield keys[0], keys[1]
 
     def _known(self) -> set[str]:
         """All keys that the stores still name."""
