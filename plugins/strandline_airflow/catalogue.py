@@ -7,7 +7,7 @@ of a table holds never changes, so it is kept for the next look.
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import inf
@@ -158,17 +158,19 @@ class _Reading:
 
     def _published(self, bare: TableStanding, row: Published) -> TableStanding:
         mark = self.marks.get(row.topic, {})
-        own: Mapping[str, Any] = {"number": row.number, "planned_at": row.planned_at}
-        cut = next(self._compactions(), own)
+        cut = next(self._compactions(), asdict(row))
         return replace(
             bare,
             run=cut["number"],
-            planned_at=_time(cut["planned_at"]),
+            began_at=_began(cut),
+            published_at=_published(cut),
             history_version=row.history_version,
             history_rows=row.counts.history_rows,
             current_rows=row.counts.current_rows,
             held=row.held,
-            held_since=_time(mark.get("failed_at") or row.planned_at) if row.held else None,
+            held_since=(_time(mark["failed_at"]) if mark.get("failed_at") else _began(asdict(row)))
+            if row.held
+            else None,
             orphans=mark.get("orphans") or 0,
             orphans_since=_time(since) if (since := mark.get("orphaned_at")) else None,
         )
@@ -362,8 +364,22 @@ def _read_in(
 
 
 def _run(row: Mapping[str, Any]) -> Run:
+    began, published = _began(row), _published(row)
     named = {name: row[name] for name in Run.__dataclass_fields__}
-    return Run(**{**named, "work": Work(row["work"]), "planned_at": _time(row["planned_at"])})
+    seconds = (published - began).total_seconds() if published else row["seconds"]
+    times = {"began_at": began, "published_at": published, "seconds": seconds}
+    return Run(**{**named, "work": Work(row["work"]), **times})
+
+
+def _began(run: Mapping[str, Any]) -> datetime:
+    """When a run was planned, by the clock; when it was due, where nobody noted that."""
+    return _time(run["began_at"] or run["planned_at"])
+
+
+def _published(run: Mapping[str, Any]) -> datetime | None:
+    """When a run was published; None where nobody noted when it began, or that."""
+    times = run["began_at"], run["published_at"]
+    return _time(run["published_at"]) if all(times) else None
 
 
 def _unlanded(watermarks: Iterable[Watermarks], registered: Iterable[Landed]) -> dict[str, int]:

@@ -37,7 +37,7 @@ def day_of_source(runs: Iterable[Run], now: datetime) -> Day:
     """The runs of a source."""
     return _day(
         (
-            (run.planned_at, run.landed, run.failed > 0, f"run {run.number}", run.seconds)
+            (run.began_at, run.landed, run.failed > 0, f"run {run.number}", run.seconds)
             for run in runs
         ),
         now,
@@ -49,13 +49,16 @@ def day_of_table(runs: Iterable[Published], now: datetime) -> Day:
     return _day(
         (
             (
-                datetime.fromisoformat(row.planned_at), row.counts.landed, bool(row.error),
-                f"run {row.number}", row.seconds,
+                datetime.fromisoformat(row.began_at or row.planned_at),
+                row.counts.landed,
+                bool(row.error),
+                f"run {row.number}",
+                row.seconds,
             )
             for row in runs
         ),
         now,
-    )  # fmt: skip
+    )
 
 
 def _day(runs: Iterable[tuple[datetime, int, bool, str, float]], now: datetime) -> Day:

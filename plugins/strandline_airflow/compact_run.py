@@ -18,7 +18,7 @@ from strandline_airflow import orders
 from strandline_airflow.landing import LandingZone
 from strandline_airflow.manifests import Manifests
 from strandline_airflow.publications import Publications, Published
-from strandline_airflow.runs import read_manifest, read_receipt, write_manifest
+from strandline_airflow.runs import clock, read_manifest, read_receipt, write_manifest
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class Outcome:
 def plan(source: Source, run_after: datetime) -> str | None:
     """The path of the manifest to work off now; None where nothing new has landed."""
     planned_at = run_after.astimezone(UTC).isoformat(timespec="microseconds")
-    manifest = Manifests(SourceLake(source.lake, source.name)).next(source, planned_at)
+    manifest = Manifests(SourceLake(source.lake, source.name)).next(source, planned_at, clock())
     if manifest is None:
         return None
     log.info(
@@ -61,12 +61,13 @@ def publish(manifest_path: str) -> Outcome:
     receipt = read_receipt(manifest)
     lake = SourceLake(manifest.lake, manifest.source)
     publications = Publications(lake)
-    news = publications.publish(manifest, receipt)
+    news = publications.publish(manifest, receipt, clock())
     log.info(
-        "Run %d of %s %s",
+        "Run %d of %s %s; it began at %s",
         manifest.number,
         manifest.source,
         "published" if news else "was published",
+        manifest.began_at or manifest.planned_at,
     )
     for table in (*receipt.tables, *receipt.stores):
         log.info("%s: %s", table.table, table.summary(manifest.work))

@@ -41,7 +41,7 @@ class Manifests:
         self._ledger = Ledger(lake.manifests, MANIFESTS)
         self._publications = Publications(lake)
 
-    def next(self, source: Source, planned_at: str) -> Manifest | None:
+    def next(self, source: Source, planned_at: str, began_at: str | None = None) -> Manifest | None:
         """The manifest of the run to make now, or None where nothing new has landed.
 
         That is the open one if there is one, else a new one, numbered and on record. Raises
@@ -52,11 +52,15 @@ class Manifests:
         if number > self._publications.last_number():
             return self._numbered(table, number)
         made = self._cut(source, number + 1, planned_at)
-        if made is not None:
-            self._record(table, made)
+        if made is None:
+            return None
+        made = replace(made, began_at=began_at)
+        self._record(table, made)
         return made
 
-    def order(self, source: Source, planned_at: str, order: Order) -> Manifest:
+    def order(
+        self, source: Source, planned_at: str, order: Order, began_at: str | None = None
+    ) -> Manifest:
         """The manifest of an order, on record; the same one where this is a retry of its plan.
 
         Raises `Transient` where a run is open: it has to be finished first.
@@ -86,6 +90,7 @@ class Manifests:
             work=order.work,
             order={**order.options, **read},
             way=source.way,
+            began_at=began_at,
         )
         self._record(table, made)
         return made

@@ -8,7 +8,7 @@ from strandline.sources.source import Source
 from strandline_airflow import orders
 from strandline_airflow.manifests import Manifests
 from strandline_airflow.orders import Order
-from strandline_airflow.runs import write_manifest
+from strandline_airflow.runs import clock, write_manifest
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +24,7 @@ def plan(source: Source, order: Order, run_after: datetime, *, dry: bool) -> str
         log.info(orders.DRY)
         return None
     planned_at = run_after.astimezone(UTC).isoformat(timespec="microseconds")
-    manifest = Manifests(SourceLake(source.lake, source.name)).order(source, planned_at, order)
+    manifests = Manifests(SourceLake(source.lake, source.name))
+    manifest = manifests.order(source, planned_at, order, clock())
     log.info("Run %d of %s: %s", manifest.number, source.name, manifest.work)
     return write_manifest(manifest)

@@ -326,6 +326,7 @@ _templates.globals.update(
     duration=duration.shown,
     moment=_moment,
     opened=tuple(Opened),
+    time=datetime.fromisoformat,
     script=Markup(_SCRIPT),  # noqa: S704 - a file of ours
 )
 

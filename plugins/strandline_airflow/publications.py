@@ -41,6 +41,8 @@ PUBLICATIONS = pa.schema(
         pa.field("held", pa.string()),
         pa.field("planned_at", pa.string(), nullable=False),
         pa.field("landing_version", pa.int64(), nullable=False),
+        pa.field("began_at", pa.string()),  # null, as what follows, in rows of older releases
+        pa.field("published_at", pa.string()),
     ]
 )
 
@@ -49,6 +51,8 @@ PUBLICATIONS = pa.schema(
 class Published:
     """One row. `applied` maps topic id and partition to the next offset to apply.
 
+    `planned_at` is the time that the run was due, `began_at` and `published_at` those of the clock,
+    None of runs of an older release; `seconds` is how long the work on the table took.
     `error` says why this run failed on the table. `held` says why what is landed of it waits: the
     error of the last compaction that had it in its cut, None where that applied it.
     """
@@ -67,6 +71,8 @@ class Published:
     seconds: float = 0.0
     error: str | None = None
     held: str | None = None
+    began_at: str | None = None
+    published_at: str | None = None
 
     def to_row(self) -> dict[str, Any]:
         """The row as `PUBLICATIONS` has it; `applied` is JSON, the same for the same offsets."""
@@ -119,6 +125,7 @@ class Publications:
         """The last runs, the newest first: what their tables add up to, by number."""
         return self._asked(
             "SELECT number, min(work) AS work, min(planned_at) AS planned_at,"
+            " min(began_at) AS began_at, min(published_at) AS published_at,"
             " min(landing_version) AS landing_version,"
             " sum(landed) AS landed, sum(rows_written) AS rows_written,"
             " sum(quarantined) AS quarantined, max(seconds) AS seconds, count(error) AS failed"
@@ -130,18 +137,18 @@ class Publications:
         """By topic, of the last runs: the `first` that has it, the newest `good` one.
 
         A good one is a compaction that left nothing of the topic waiting; the first compaction
-        after it was planned at `failed_at`. `covered` is the landing version of the newest good one
+        after it began at `failed_at`. `covered` is the landing version of the newest good one
         whose offsets stand, so of none that was taken back. `orphans` are the halves of moves
         without a partner that the newest run counted which changed the table; since the one that
-        was planned at `orphaned_at` every run that changed it has counted some.
+        began at `orphaned_at` every run that changed it has counted some.
         """
         found = self._asked(
             "SELECT topic, min(number) AS first, max(good) AS good,"
-            " first_value(planned_at ORDER BY number)"
+            " first_value(coalesce(began_at, planned_at) ORDER BY number)"
             " FILTER (WHERE work = :compact AND number > applied_by) AS failed_at,"
             " max(landing_version) FILTER (WHERE good > 0 AND applied = stands) AS covered,"
             " last_value(orphaned_moves ORDER BY number) FILTER (WHERE changed) AS orphans,"
-            " first_value(planned_at ORDER BY number)"
+            " first_value(coalesce(began_at, planned_at) ORDER BY number)"
             " FILTER (WHERE changed AND number > paired) AS orphaned_at"
             " FROM (SELECT *, coalesce(max(good) OVER (PARTITION BY topic), 0) AS applied_by,"
             " max(CASE WHEN number = :newest THEN applied END) OVER (PARTITION BY topic) AS stands,"
@@ -169,6 +176,10 @@ class Publications:
         number = None if table is None else table.transaction_version(PUBLICATION)
         if table is None or number is None:
             return []
+        lacking = set(PUBLICATIONS.names) - {column.name for column in table.schema().fields}
+        if lacking:  # until a run of this release is published
+            nothing = ", ".join(f"CAST(NULL AS VARCHAR) AS {name}" for name in sorted(lacking))
+            sql = sql.replace("FROM stored", f"FROM (SELECT *, {nothing} FROM stored)")  # noqa: S608 - own words
         return rows(table, sql, after=number - last, newest=number, **values)
 
     def applied(self) -> dict[tuple[str, int], int]:
@@ -180,7 +191,9 @@ class Publications:
             for partition, offset in offsets.items()
         }
 
-    def publish(self, manifest: Manifest, receipt: Receipt) -> bool:
+    def publish(
+        self, manifest: Manifest, receipt: Receipt, published_at: str | None = None
+    ) -> bool:
         """Puts the run on record in one commit; False where it was there already.
 
         Raises `Transient` where the run before it is not published.
@@ -194,7 +207,9 @@ class Publications:
                 f"run {manifest.number} of {manifest.source} cannot be published: the last "
                 f"published one is {seen or 0}"
             )
-        news = [row.to_row() for row in published(manifest, receipt, self.last())]
+        times = {"began_at": manifest.began_at, "published_at": published_at}
+        done = published(manifest, receipt, self.last())
+        news = [{**row.to_row(), **times} for row in done]
         claim = Claim(PUBLICATION, seen, manifest.number)
         self._ledger.append(table, pa.Table.from_pylist(news, PUBLICATIONS), [claim])
         return True

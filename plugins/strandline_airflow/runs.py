@@ -4,11 +4,18 @@ They go through delta-rs as the tables do, so that one set of credentials is eno
 manifest in the log stays the one that counts.
 """
 
+from datetime import UTC, datetime
+
 from strandline.alone.stores.tables import read_text, write_text
 from strandline.errors import Terminal
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest
 from strandline.runs.receipt import Receipt
+
+
+def clock() -> str:
+    """The time in ISO-8601 UTC, for the record alone: no run depends on it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def write_manifest(manifest: Manifest) -> str:

@@ -68,7 +68,8 @@ class Manifest:
     `number` counts runs of the source without gaps; it is the transaction version of every commit
     that the run makes. `landing_version` pins the landing table. `control` holds the ranges of
     topics without rows. `planned_at` is the plan's time in ISO-8601 UTC: what the run records as
-    `_recorded_at`, so a repetition records the same. `order` is the work's own dataclass as fields.
+    `_recorded_at`, so a repetition records the same. `began_at` is when the plan was made by the
+    clock, None in manifests of a release before. `order` is the work's own dataclass as fields.
     `way` is that of its tables, unless the environment names another one. `connector` None: each
     record says which one has sent it, as those of a capture without a source file do.
     """
@@ -84,6 +85,7 @@ class Manifest:
     work: Work = Work.COMPACT
     order: Mapping[str, Any] = field(default_factory=dict)
     way: Way = Way.AUTO
+    began_at: str | None = None
 
     @property
     def applies(self) -> bool:

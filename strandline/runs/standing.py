@@ -25,21 +25,22 @@ class Loss:
 class TableStanding:
     """One table.
 
-    `run` is the last compaction that knows it (0: none yet), planned at `planned_at`. `landed`
+    `run` is the last compaction that knows it (0: none yet); see `Run` for its times. `landed`
     counts offsets that are landed and not published, of which the oldest landed at `since`, or
     earlier than the landing table's log tells. `unlanded` counts those that Kafka has beyond
     `landed_to`, the sum of its partitions' next offsets, less gaps on record; it is None where
     Kafka was not asked. `held` says why what is landed was not applied, since the compaction
-    planned at `held_since`. `orphans` are the halves of key moves without a partner that the last
-    run which changed the table counted; the first of those that counted any, without one between
-    them that counted none, was planned at `orphans_since`.
+    that began at `held_since`. `orphans` are the halves of key moves without a partner that the
+    last run which changed the table counted; the first of those that counted any, without one
+    between them that counted none, began at `orphans_since`.
     """
 
     table: str
     topic: str
     tolerance: Tolerance
     run: int = 0
-    planned_at: datetime | None = None
+    began_at: datetime | None = None
+    published_at: datetime | None = None
     history_version: int = -1
     history_rows: int = 0
     current_rows: int = 0
@@ -87,18 +88,20 @@ class TableStanding:
 class Run:
     """A published run, a compaction or an order.
 
-    `seconds` is the longest of its tables, done side by side; `failed` counts those that it failed
-    on.
+    `began_at` is when it was planned by the clock, or was due where only that is on record.
+    `seconds` lie between that and `published_at`; where that is not known, they are those of the
+    table that took longest. `failed` counts the tables that it failed on.
     """
 
     number: int
     work: Work
-    planned_at: datetime
+    began_at: datetime
     landed: int
     rows_written: int
     quarantined: int
     seconds: float
     failed: int
+    published_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,9 +235,9 @@ def _conditions(
 
 
 def _ran_since(of: SourceStanding, table: TableStanding) -> bool:
-    """Whether a compaction was planned after the oldest change of the table had landed."""
+    """Whether a compaction began after the oldest change of the table had landed."""
     last = of.last_compaction
-    return last is not None and table.since is not None and last.planned_at > table.since
+    return last is not None and table.since is not None and last.began_at > table.since
 
 
 def _landing(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
+from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from strandline_airflow import catalogue, land_run
 
 from strandline.alone.stores import records, tables
@@ -15,12 +15,13 @@ from strandline.changes.record import Coordinates, Record
 from strandline.law.continuation import Entry
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Work
+from strandline.runs.receipt import Counts, Receipt, TableReceipt
 from strandline.runs.segment import Gap
 from strandline.sources import source as source_file
 
 ORDERS, ITEMS = "shop.orders", "shop.items"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-HOUR = timedelta(hours=1)
+HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 
 
 def stand(source, **asked):
@@ -51,12 +52,48 @@ def test_what_tidies_the_landing_table_has_landed_nothing(source, arrive, zone):
     assert zone.landed_at() == catalogue.standing(source).landed_at == landed
 
 
+def test_a_run_took_as_long_as_the_clock_says_from_its_plan_to_its_publication(
+    source, arrive, manifests, publications
+):
+    arrive(ORDERS, 3)
+    began, published = NOON + 20 * MINUTE, NOON + 23 * MINUTE
+    made = manifests.next(source, NOON.isoformat(), began.isoformat())
+    done = TableReceipt("orders", ORDERS, Counts(landed=3, changes=3), seconds=1.5)
+    publications.publish(made, Receipt("shop", 1, (done,)), published.isoformat())
+    standing = catalogue.standing(source)
+    (run,) = standing.runs
+    assert (run.began_at, run.published_at, run.seconds) == (began, published, 180.0)
+    (orders,) = standing.tables
+    assert (orders.began_at, orders.published_at) == (began, published)
+
+
+def test_runs_that_an_older_release_has_published_are_read_without_the_times_of_the_clock(
+    source, lake, arrive, publish
+):
+    arrive(ORDERS, 3)
+    publish()
+    rows = DeltaTable(lake.publications).to_pyarrow_table()
+    transactions = [Transaction("publication", 1)]
+    write_deltalake(
+        lake.publications, rows.drop_columns(["began_at", "published_at"]), mode="overwrite",
+        schema_mode="overwrite", commit_properties=CommitProperties(app_transactions=transactions),
+    )  # fmt: skip
+    standing = catalogue.standing(source)
+    assert [(run.began_at, run.published_at, run.seconds) for run in standing.runs] == [
+        (NOON, None, 1.5)
+    ]
+    assert standing.tables[0].began_at == NOON
+    arrive(ORDERS, 1)
+    publish(NOON + HOUR)
+    assert [run.number for run in catalogue.standing(source).runs] == [2, 1]
+
+
 def test_of_what_is_published_nothing_waits(source, arrive, publish):
     arrive(ORDERS, 3)
     publish()
     orders = stand(source)["orders"]
     assert (orders.landed, orders.since) == (0, None)
-    assert (orders.run, orders.planned_at) == (1, NOON)
+    assert (orders.run, orders.began_at) == (1, NOON)
     assert (orders.history_rows, orders.current_rows) == (9, 4)
 
 
@@ -97,7 +134,7 @@ def test_an_order_leaves_a_held_table_held_and_what_waits_waiting(
     orders = stand(source)["orders"]
     assert (orders.held, orders.held_since) == ("column x: no int", NOON + HOUR)
     assert (orders.landed, orders.since) == (2, landed_at)
-    assert (orders.run, orders.planned_at) == (2, NOON + HOUR)
+    assert (orders.run, orders.began_at) == (2, NOON + HOUR)
 
 
 def test_what_landed_before_an_order_waits_since_it_landed(source, arrive, publish, order, zone):
@@ -109,7 +146,7 @@ def test_what_landed_before_an_order_waits_since_it_landed(source, arrive, publi
     arrive(ORDERS, 4)
     orders = stand(source)["orders"]
     assert (orders.landed, orders.since) == (6, landed_at)
-    assert (orders.run, orders.planned_at) == (1, NOON)
+    assert (orders.run, orders.began_at) == (1, NOON)
 
 
 def test_a_table_that_an_order_failed_on_is_not_held(source, arrive, publish, order):

@@ -195,11 +195,11 @@ def test_a_held_table_shows_why(see, arrive, publish):
 def test_every_run_is_shown_with_what_it_did(see, order):
     order(Work.RECONCILE, orders={"error": "no such path: /x.csv"})
     found = see("source", source="shop")
-    assert "Last runs run what planned, UTC" in found.text
+    assert "Last runs run what began, UTC published, UTC" in found.text
     assert "2 reconcile 2026-11-20 12:00:00 0 0 0 1 1.5 1 compact 2026-11-20" in found.text
     table = see("table", source="shop", table="orders").text
     assert "2 reconcile 2026-11-20 12:00:00 no such path: /x.csv 1.5 1 compact" in table
-    assert "last cut run 1, 2026-11-20 12:00:00 UTC" in table
+    assert "last run 1, began 2026-11-20 12:00:00 UTC" in table
     assert "Held" not in table
 
 

@@ -18,7 +18,7 @@ from strandline.runs.lake import SourceLake
 # What differs from one broker, or one attempt, to the next without meaning anything.
 _OWN = {
     "topic_id", "_topic_id", "seconds", "history_version", "landing_version", "applied", "seen_at",
-    "recorded_at", "manifest",
+    "recorded_at", "manifest", "began_at", "published_at",
 }  # fmt: skip
 
 _CONSERVED = ("landed", "changes", "duplicates", "control", "quarantined")

@@ -43,7 +43,7 @@ def test_a_source_in_order_tells_nothing():
 
 
 def test_an_old_history_without_newer_data_is_in_order():
-    old = table(planned_at=NOON - 1_000 * HOUR)
+    old = table(began_at=NOON - 1_000 * HOUR)
     assert told((0, source(old, run_at=NOON - 1_000 * HOUR))) == [[]]
 
 
