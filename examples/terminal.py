@@ -12,6 +12,7 @@ from rich.text import Text
 from examples.tally import TableTally
 from strandline.law import total
 from strandline.runs.receipt import Counts
+from strandline.timelines import axis
 from strandline.timelines.picture import news_of
 from strandline.timelines.timeline import Bar, Opened, Timeline
 
@@ -23,7 +24,7 @@ _STYLES = {
 }
 _ENDS = {"update": "┤", "delete": "✕", "tombstone": "✕", "truncate": "┃"}
 _OPEN_END = "▶"
-_TIME = 9  # letters of a column's time
+_TIME = 11  # letters of a column's day, and a gap
 # Two lines of heading, so that the table fits a terminal of 80 columns.
 _HEADINGS = {
     "landed": "\nlanded",
@@ -67,17 +68,11 @@ def picture(timeline: Timeline, width: int) -> Text:
 
 
 def _times(timeline: Timeline, margin: int, step: int) -> Iterator[Text]:
-    """The seconds where they change, and below them the fractions, where there is room for one."""
+    """The days and the times where they change, and fractions, where there is room for one."""
     every = math.ceil(_TIME / step)
-    seconds, fractions = "", ""
-    shown = ""
-    for column in range(0, timeline.columns, every):
-        second, _, fraction = timeline.ticks[column][11:].rstrip("Z").partition(".")
-        room = step * every
-        seconds += (second if second != shown else "").ljust(room)
-        fractions += (f".{fraction}" if fraction.strip("0") else "").ljust(room)
-        shown = second
-    for line in (seconds, fractions):
+    found = list(axis.labels(timeline.ticks, every))
+    for lines in zip(*((each.date, each.clock, each.fraction) for each in found), strict=True):
+        line = "".join(text.ljust(step * every) for text in lines)
         if line.strip():
             yield Text(" " * margin + line.rstrip(), style="dim")
 

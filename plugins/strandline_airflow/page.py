@@ -37,7 +37,7 @@ from strandline.runs.standing import SourceStanding, TableStanding
 from strandline.sources import duration
 from strandline.sources import source as source_file
 from strandline.sources.source import Source
-from strandline.timelines import picture
+from strandline.timelines import picture, words
 from strandline.timelines.timeline import Opened
 from strandline_airflow import catalogue, chart, findings, trigger, watching
 from strandline_airflow.dag import WATCH, folder_of_sources
@@ -312,6 +312,11 @@ def _moment(time: datetime | None) -> str:
     return "" if time is None else f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 
+def _clock(time: str) -> str:
+    """An instant of a history, as it is printed there, for a reader."""
+    return time.replace("T", " ").removesuffix("Z").removesuffix(".000000")
+
+
 _templates = Environment(
     loader=FileSystemLoader(_TEMPLATES),
     autoescape=True,
@@ -322,6 +327,11 @@ _templates = Environment(
 )
 _templates.globals.update(
     address=_address,
+    clock=_clock,
+    closing=words.closing,
+    opening=words.opening,
+    spelled=words.spelled,
+    not_sent=words.NOT_SENT,
     draw=picture.draw,
     duration=duration.shown,
     moment=_moment,

@@ -4,19 +4,20 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from strandline.changes.columns import MOVED_FROM, MOVED_TO
+from strandline.timelines import axis
 from strandline.timelines.timeline import Bar, Move, Opened, Row, Timeline
+from strandline.timelines.words import closing, opening, spelled
 
 _WIDTH = 1118  # what a drawing fills where its columns allow it
 _STEP = (15, 360)  # the least and the greatest width of a column
 _LANE = 34
 _BAR = 22
-_TOP = 46  # room for the times
+_TOP = 60  # room for the days and the times
 _BOTTOM = 10
 _FOOT = 16  # room for a name below the fences
 _GUTTER = 4  # between a bar and the column lines it starts and ends at
 _LETTER = 6.7  # width of a letter of a bar's or a lane's text, about
-_TICK_WIDTH = 62
+_TICK_WIDTH = 78  # a day with a gap behind it
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +31,10 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A column's line with its time: seconds where they differ from the label before, fraction."""
+    """A column's line, with its time where there is room for one."""
 
     x: float
-    seconds: str
-    fraction: str
+    label: axis.Label | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +126,9 @@ class _Page:
 def _ticks(timeline: Timeline, page: _Page) -> Iterator[Tick]:
     """Every column has a line; as many have a time as there is room for."""
     every = math.ceil(_TICK_WIDTH / page.step)
-    shown = ""
-    for column, time in enumerate(timeline.ticks):
-        seconds, _, fraction = time[11:].rstrip("Z").partition(".")
-        labelled = column % every == 0
-        yield Tick(
-            x=page.x(column),
-            seconds=seconds if labelled and seconds != shown else "",
-            fraction=f".{fraction}" if labelled and fraction.strip("0") else "",
-        )
-        if labelled:
-            shown = seconds
+    labels = {each.column: each for each in axis.labels(timeline.ticks, every)}
+    for column in range(timeline.columns):
+        yield Tick(page.x(column), labels.get(column))
 
 
 def _shape(bar: Bar, timeline: Timeline, page: _Page) -> Shape:
@@ -160,7 +152,7 @@ def _shape(bar: Bar, timeline: Timeline, page: _Page) -> Shape:
 def news_of(bar: Bar) -> str:
     """What a version changed, in one line."""
     if bar.news:
-        return " · ".join(f"{name} {_plain(value)}" for name, value in bar.news)
+        return " · ".join(f"{name} {spelled(bar.row, name)}" for name, _ in bar.news)
     return "same values" if bar.opened is Opened.KEY_MOVE else "all NULL"
 
 
@@ -169,15 +161,12 @@ def _hints(bar: Bar, timeline: Timeline) -> Iterator[str]:
     yield f"{timeline.table}  {timeline.lanes[bar.lane]}"
     yield f"from {row['_valid_from']}"
     yield f"to {row['_valid_to'] or 'now'}"
-    yield f"opened by {bar.opened}, closed by {bar.closed_by or 'nothing yet'}"
-    for way in (MOVED_FROM, MOVED_TO):
-        if row[way]:
-            yield f"{way.removeprefix('_').replace('_', ' ')} {row[way]}"
+    yield f"{opening(bar)}; {closing(bar)}"
     yield f"position {row['_position']}"
     yield ""
-    for name, value in row.items():
+    for name in row:
         if not name.startswith("_"):
-            yield _clip(f"{name}: {_plain(value)}", 110)
+            yield _clip(f"{name}: {spelled(row, name)}", 110)
 
 
 def _arrow(move: Move, page: _Page) -> str:
@@ -185,16 +174,6 @@ def _arrow(move: Move, page: _Page) -> str:
     x, y, to = page.x(move.column), page.middle(move.from_lane), page.middle(move.to_lane)
     bend = 11
     return f"M {x - _GUTTER} {y} C {x + bend} {y}, {x - bend} {to}, {x + _GUTTER - 1} {to}"
-
-
-def _plain(value: object) -> str:
-    match value:
-        case None:
-            return "NULL"
-        case bool():
-            return "true" if value else "false"
-        case _:
-            return str(value)
 
 
 def _cut(text: str, width: float) -> str:

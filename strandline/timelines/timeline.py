@@ -19,6 +19,7 @@ from strandline.changes.columns import (
     OP,
     SEQ_FROM,
     SEQ_TO,
+    UNAVAILABLE,
     VALID_FROM,
     VALID_TO,
 )
@@ -37,7 +38,10 @@ class Opened(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One version on its lane, in columns `[start, end)`; `end` None is an open version."""
+    """One version on its lane, in columns `[start, end)`; `end` None is an open version.
+
+    `before` is the version that it followed, on its own key or, where a row moved, on another one.
+    """
 
     lane: int
     start: int
@@ -46,6 +50,7 @@ class Bar:
     closed_by: str | None
     news: tuple[tuple[str, object], ...]
     row: Row
+    before: Row | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,23 +252,30 @@ def _events(versions: Iterable[_Version]) -> Iterable[_Event]:
 
 def _bar(version: _Version, versions: list[_Version], axis: _Axis, lanes: Mapping[str, int]) -> Bar:
     closed_by = version.row[CLOSED_BY]
+    before = version.moved_from or _predecessor(version, versions)
     return Bar(
         lane=lanes[version.key],
         start=axis.column(version.start),
         end=None if version.end is None else axis.column(version.end),
         opened=version.opened,
         closed_by=None if closed_by is None else str(closed_by),
-        news=tuple(_news(version, versions)),
+        news=tuple(_news(version, before)),
         row=version.row,
+        before=None if before is None else before.row,
     )
 
 
-def _news(version: _Version, versions: list[_Version]) -> Iterable[tuple[str, object]]:
+def is_unsent(row: Row, name: str) -> bool:
+    """Whether the source has never sent the cell, which is NULL for want of a value."""
+    unsent = row.get(UNAVAILABLE)
+    return row.get(name) is None and isinstance(unsent, list) and name in unsent
+
+
+def _news(version: _Version, before: _Version | None) -> Iterable[tuple[str, object]]:
     """What a reader did not know yet: what this version changed, or all that it began with."""
-    before = version.moved_from or _predecessor(version, versions)
-    values = version.values()
+    values, row = version.values(), version.row
     if before is None:
-        return [(name, value) for name, value in values.items() if value is not None]
+        return [each for each in values.items() if each[1] is not None or is_unsent(row, each[0])]
     old = before.values()
     return [(name, value) for name, value in values.items() if old.get(name) != value]
 

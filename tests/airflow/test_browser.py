@@ -230,6 +230,18 @@ def test_nothing_is_wider_than_a_small_window(visit, view):
     assert page.evaluate("document.documentElement.scrollWidth") <= 420
 
 
+@pytest.mark.parametrize("width", [600, 800, 1440])
+def test_the_versions_of_a_key_fit_the_window_and_show_a_whole_row_on_demand(visit, width):
+    page = visit(viewport={"width": width, "height": 900}).open(KEY)
+    versions = page.locator(".versions")
+    assert versions.evaluate("e => e.scrollWidth <= e.parentElement.clientWidth")
+    whole = versions.locator("details").first
+    expect(whole.get_by_text("position")).to_be_hidden()
+    whole.locator("summary").click()
+    expect(whole.get_by_text("position")).to_be_visible()
+    assert versions.evaluate("e => e.scrollWidth <= e.parentElement.clientWidth")
+
+
 @pytest.mark.usefixtures("refused_once")
 def test_the_button_reads_quarantined_records_again(visit):
     page = visit().open("quarantine?source=shop&table=orders&reason=invalid_json")

@@ -19,6 +19,7 @@ from sqlalchemy import select
 from strandline_airflow import page, permission
 from strandline_airflow.watching import Watcher
 
+from strandline.changes.version import ClosedBy
 from strandline.runs.manifest import Work
 from strandline.runs.receipt import Counts
 from strandline.runs.segment import Gap
@@ -277,6 +278,28 @@ def test_a_key_from_before_its_column_was_widened_is_found_as_it_is_shown(
     publish(orders={"history_version": 0})
     for key in keys:
         assert see("key", source="shop", table="orders", key=key).status == 200
+
+
+def test_versions_are_told_by_what_they_changed_in_words_and_in_sqls_spelling(
+    see, lake, arrive, publish
+):
+    schema = HISTORY.append(pa.field("paid", pa.bool_())).append(pa.field("bio", pa.string()))
+    key, long = '{"id":1}', "z" * 5_000
+    versions = [
+        version(0, key, ended=1, closed_by=ClosedBy.UPDATE).cells() | {"paid": False, "_op": "r"},
+        version(1, key).cells() | {"paid": True, "_op": "u"},
+    ]
+    rows = [{**cells, "_key": key, "_unavailable": ["bio"]} for cells in versions]
+    rows[1]["name"] = long
+    write_deltalake(lake.history("orders"), pa.Table.from_pylist(rows, schema))
+    arrive(ORDERS, 1)
+    publish(orders={"history_version": 0})
+    text = see("key", source="shop", table="orders", key="1").text
+    assert "paid false → true" in text
+    assert "read by a snapshot updated name Ada paid false bio not sent whole row" in text
+    assert long in text
+    assert "False" not in text
+    assert "bio NULL" not in text
 
 
 @pytest.mark.usefixtures("published")
