@@ -36,7 +36,9 @@ def closing(bar: Bar) -> str:
     how = bar.row[CLOSED_BY]
     if how is None:
         return "stands"
-    return f"moved to {bar.row[MOVED_TO]}" if how == ClosedBy.KEY_MOVE else _CLOSED[ClosedBy(how)]
+    return (
+        f"moved to {bar.row[MOVED_TO]}" if how == ClosedBy.KEY_MOVE else _CLOSED[ClosedBy(str(how))]
+    )
 
 
 def spelled(row: Row, name: str) -> str:
