@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e spark fuzz chaos bench bench-small bench-core auto-cdc up setup jars chromium kafka s3 lint lock clean
+.PHONY: help demo test e2e spark fuzz chaos bench bench-small bench-core auto-cdc up setup jars chromium kafka s3 registry lint lock clean
 
 BIN := .venv/bin
 
@@ -31,7 +31,7 @@ demo: jars ## replay two recorded databases through Kafka, Airflow and Spark; co
 test: jars s3 lint ## check style, types and import rules, then run the tests
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
-e2e: jars chromium kafka ## run the tests that `make test` has no time for: DAGs that people trigger, the browser
+e2e: jars chromium kafka registry ## run the tests that `make test` has no time for: DAGs that people trigger, the browser
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests/e2e tests/spark/test_chaos.py tests/airflow/test_browser.py \
 	  -m "heavy or not heavy" $(PYTEST)
 
@@ -79,6 +79,9 @@ kafka: setup ## fetch the Kafka broker that `make e2e` and `make bench` start
 
 s3: setup ## fetch the S3-compatible store that `make test` starts
 	@sh setup.sh s3
+
+registry: setup ## fetch the schema registry that `make e2e` starts
+	@sh setup.sh registry
 
 lint: setup ## ruff, mypy and the import contracts
 	$(BIN)/ruff check

@@ -7,6 +7,7 @@
 #   setup.sh chromium finds or installs the browser that the page is tested with
 #   setup.sh kafka    fetches a Kafka broker that tests and benchmarks start
 #   setup.sh s3       fetches an S3-compatible store that tests start
+#   setup.sh registry fetches a schema registry that tests start
 #   setup.sh auto-cdc makes the environment of Spark 4.3, whose AUTO CDC the benchmark can race
 #
 # Each step does nothing where its work is done. What goes wrong is said in one line that names
@@ -19,6 +20,8 @@ export SPARK_LOCAL_IP="${SPARK_LOCAL_IP:-127.0.0.1}"
 DELTA_PACKAGE="io.delta:delta-spark_4.2_2.13:4.4.0"
 KAFKA_VERSION="4.3.1"
 S3PROXY_VERSION="4.1.0"
+REGISTRY_VERSION="3.3.3"
+REGISTRY_SHA256="8bc6751c76d963734224b01d5e7f84ccb3cb61c87d3bd77c36c35f10a5cbed63"
 ICEBERG_VERSION="1.12.0"
 ECJ_VERSION="3.42.0"
 VENV=".venv"
@@ -208,6 +211,40 @@ setup_s3() {
     fetch s3proxy org.gaul s3proxy "$S3PROXY_VERSION"
 }
 
+# --- A schema registry -----------------------------------------------------------------------
+
+# It comes as an archive with all that it needs, which only a file can tell Ivy. The Java that it
+# runs on is newer than Spark's, and one of the locked packages.
+setup_registry() {
+    is_fetched registry "$REGISTRY_VERSION" && return 0
+    name="apicurio-registry-app"
+    mkdir -p "$LOG_DIR"
+    cat >"$LOG_DIR/registry.xml" <<XML
+<ivy-module version="2.0" xmlns:maven="http://ant.apache.org/ivy/maven">
+  <info organisation="strandline" module="registry"/>
+  <dependencies>
+    <dependency org="io.apicurio" name="$name" rev="$REGISTRY_VERSION" transitive="false">
+      <artifact name="$name" type="tar.gz" ext="tar.gz" maven:classifier="all"/>
+    </dependency>
+  </dependencies>
+</ivy-module>
+XML
+    retrieve registry "$name $REGISTRY_VERSION" -ivy "$LOG_DIR/registry.xml"
+    archive="$VENV/registry/$name-$REGISTRY_VERSION-all.tar.gz"
+    is_sha256 "$archive" "$REGISTRY_SHA256" ||
+        stop "$archive is not what was published when it was locked here (its SHA-256 is another):" \
+            "remove it from Ivy's cache and try again"
+    tar -xzf "$archive" --no-same-owner -C "$VENV/registry"
+    rm "$archive"
+    printf '%s\n' "$REGISTRY_VERSION" >"$VENV/registry/.version"
+}
+
+is_sha256() {
+    "$VENV/bin/python" -c 'import hashlib, sys
+with open(sys.argv[1], "rb") as file:
+    sys.exit(hashlib.file_digest(file, "sha256").hexdigest() != sys.argv[2])' "$1" "$2"
+}
+
 # --- Spark's AUTO CDC ------------------------------------------------------------------------
 
 # Beside the environment of the project, since it is of a later Spark. Its catalog is compiled
@@ -236,22 +273,32 @@ setup_auto_cdc() {
     printf '%s\n' "$made_of" >"$home/.complete"
 }
 
-# fetch FOLDER ORGANISATION ARTIFACT VERSION: an artifact with all that it needs, once. Spark
-# brings Ivy along, which is what it fetches packages with itself.
+# --- What Maven Central has ------------------------------------------------------------------
+
+# fetch FOLDER ORGANISATION ARTIFACT VERSION: an artifact with all that it needs, once.
 fetch() {
-    stamp="$VENV/$1/.version"
-    if [ "$(cat "$stamp" 2>/dev/null)" = "$4" ]; then
-        return 0
-    fi
+    is_fetched "$1" "$4" && return 0
+    retrieve "$1" "$3 $4" -dependency "$2" "$3" "$4" -confs default
+    printf '%s\n' "$4" >"$VENV/$1/.version"
+}
+
+is_fetched() {
+    [ "$(cat "$VENV/$1/.version" 2>/dev/null)" = "$2" ]
+}
+
+# retrieve FOLDER WHAT WORDS...: into an empty folder what Ivy finds by these words. Spark brings
+# Ivy along, which is what it fetches packages with itself.
+retrieve() {
+    folder="$1" what="$2"
+    shift 2
     java=$(setup_java)/bin/java
     ivy=$(echo "$VENV"/lib/python3*/site-packages/pyspark/jars/ivy-*.jar)
     mkdir -p "$LOG_DIR"
-    rm -rf "${VENV:?}/$1"
-    say "fetching $3 $4, once"
-    "$java" -jar "$ivy" -dependency "$2" "$3" "$4" -confs default \
-        -retrieve "$VENV/$1/[artifact]-[revision](-[classifier]).[ext]" >"$LOG_DIR/$1.log" 2>&1 ||
-        stop "Maven Central did not give $3 $4; the reason is in $LOG_DIR/$1.log"
-    printf '%s\n' "$4" >"$stamp"
+    rm -rf "${VENV:?}/$folder"
+    say "fetching $what, once"
+    "$java" -jar "$ivy" "$@" -retrieve "$VENV/$folder/[artifact]-[revision](-[classifier]).[ext]" \
+        >"$LOG_DIR/$folder.log" 2>&1 ||
+        stop "Maven Central did not give $what; the reason is in $LOG_DIR/$folder.log"
 }
 
 # ---------------------------------------------------------------------------------------------
@@ -264,6 +311,7 @@ case "${1-}" in
     chromium) setup_chromium ;;
     kafka) setup_kafka ;;
     s3) setup_s3 ;;
+    registry) setup_registry ;;
     auto-cdc) setup_auto_cdc ;;
-    *) stop "usage: setup.sh python | java | jars | chromium | kafka | s3 | auto-cdc" ;;
+    *) stop "usage: setup.sh python | java | jars | chromium | kafka | s3 | registry | auto-cdc" ;;
 esac

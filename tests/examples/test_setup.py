@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -178,6 +179,21 @@ def test_the_downloads_are_shown(machine):
     machine.in_venv("bin/python", "#!/bin/sh\necho downloading https://repo/delta.jar ...\n")
 
     assert "  https://repo/delta.jar\n" in machine.setup("jars").stderr
+
+
+def test_a_registry_that_is_not_the_one_that_is_known_is_not_unpacked(machine):
+    home = machine.install_java(17)
+    machine.in_venv("bin/python", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    archive = machine.project / ".venv/registry/apicurio-registry-app-3.3.3-all.tar.gz"
+    fetching = f"case $1 in -jar) mkdir {archive.parent}; echo other >{archive} ;; esac\n"
+    java = home / "bin" / "java"
+    java.write_text(java.read_text() + fetching)
+
+    done = machine.setup("registry")
+
+    assert done.returncode == 1
+    assert "its SHA-256 is another" in done.stderr.splitlines()[-1]
+    assert not (archive.parent / ".version").exists()
 
 
 def test_everybody_names_the_same_version_of_delta():
