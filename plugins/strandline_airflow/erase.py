@@ -30,7 +30,7 @@ _PARAMS = {
     ),
     "keys": orders.lines(
         "Keys",
-        'Its keys, one to a line: a value (`5`) or JSON (`{"id": 5}`). Every key that a row of '
+        'Its keys, one to a line: a value (5) or JSON ({"id": 5}). Every key that a row of '
         "theirs was moved from or to is erased with them.",
     ),
     "dry_run": orders.dry_run(),

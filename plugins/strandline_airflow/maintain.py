@@ -65,7 +65,7 @@ def order(source: Source, params: dict[str, Any], run_after: datetime) -> Order:
         ),
         control=tuple(each for row in last if row.table is None for each in orders.applied_of(row)),
         options=asdict(upkeep),
-        lines=(f"{len(rows)} tables of {source.name} and its stores", *_lines(upkeep)),
+        lines=(f"{len(rows)} tables of {source.name} and its stores", *_told(upkeep)),
     )
 
 
@@ -79,6 +79,15 @@ def _horizons(retention: Retention, run_after: datetime) -> dict[str, str]:
         if length:
             found[name] = (run_after - length).astimezone(UTC).isoformat()
     return found
+
+
+def _told(upkeep: Upkeep) -> tuple[str, ...]:
+    """What is done, line by line; that it is nothing, where it is nothing, with the way out."""
+    nothing = (
+        "nothing to do: tick optimize or vacuum, or say in [retention] of the source file what may "
+        "go, and tick retention"
+    )
+    return tuple(_lines(upkeep)) or (nothing,)
 
 
 def _lines(upkeep: Upkeep) -> Iterator[str]:

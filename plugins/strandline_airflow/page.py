@@ -24,7 +24,7 @@ from airflow.models.dagrun import DagRun
 from airflow.utils.session import create_session
 from fastapi import Depends, FastAPI, HTTPException, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from sqlalchemy import select
@@ -175,6 +175,8 @@ def quarantine(
     standing = _standing(source)
     found = _table(standing, table)
     total = found.quarantined.get(reason, 0) if reason else found.in_quarantine
+    pages = max(-(-total // PAGE_SIZE), 1)
+    page = min(page, pages)
     lake = SourceLake(source.lake, source.name)
     return _shown(
         "quarantine",
@@ -185,7 +187,7 @@ def quarantine(
         records=findings.quarantined(lake, table, reason, PAGE_SIZE, (page - 1) * PAGE_SIZE),
         total=total,
         page=page,
-        pages=max(-(-total // PAGE_SIZE), 1),
+        pages=pages,
     )
 
 
@@ -196,17 +198,33 @@ def requeue(
     table: NamedTable,
     reason: Annotated[str, Query()] = "",
 ) -> Response:
-    """Triggers `requeue__SOURCE` for the records that the quarantine view shows."""
+    """Triggers `requeue__SOURCE` for the records that the quarantine view shows.
+
+    The answer leads on to what only reads: Airflow's frame asks for its address again when it is
+    loaded anew, and that triggers nothing then.
+    """
     dag = f"requeue__{source.name}"
     if not trigger.may(user, source.name):
         raise HTTPException(403, f"Your role may not trigger {dag}; ask whoever may")
     found = _table(_standing(source), table)
     conf = {"tables": [found.table], "reason": reason or None, "dry_run": False}
     run = trigger.requeue(user, source.name, conf)
-    paused = _paused([dag])
-    return _shown(
-        "requeued", source=source, table=found, reason=reason, dag=dag, run=run, paused=paused
-    )
+    seen = {"source": source.name, "table": found.table, "reason": reason, "run": run}
+    return RedirectResponse(_address("requeue", **seen), 303, _HEADERS)
+
+
+@app.get("/requeue")
+def requeued(
+    source: NamedSource,
+    table: NamedTable,
+    run: Annotated[str, Query()],
+    reason: Annotated[str, Query()] = "",
+) -> Response:
+    """What was triggered."""
+    dag = f"requeue__{source.name}"
+    found = _table(_standing(source), table)
+    what = {"table": found, "reason": reason, "dag": dag, "run": run, "paused": _paused([dag])}
+    return _shown("requeued", source=source, **what)
 
 
 @app.get("/key")

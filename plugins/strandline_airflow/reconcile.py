@@ -46,9 +46,9 @@ _PARAMS = {
         False,
         type="boolean",
         title="Correct",
-        description="Let the history say from `as of` on what the source does, but for keys that "
-        "changed since: wrong versions are closed by `snapshot_correction`, rows that the source "
-        "lacks by `snapshot_absent`. Run it without this first, and look at the differences.",
+        description="Let the history say from As of on what the source does, but for keys that "
+        "changed since: wrong versions are closed by snapshot_correction, rows that the source "
+        "lacks by snapshot_absent. Run it without this first, and look at the differences.",
     ),
     "dry_run": orders.dry_run(),
 }

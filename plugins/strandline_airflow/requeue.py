@@ -14,12 +14,15 @@ from strandline.errors import SpecError
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import OffsetRange, TableCut, Work
 from strandline.runs.selection import Selection
+from strandline.sources.nearness import nearest
 from strandline.sources.source import Source
 from strandline_airflow import orders
 from strandline_airflow.orders import Order
 from strandline_airflow.pipeline import Form, ordered
 
 if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
     from strandline_airflow.publications import Published
 
 _PARAMS = {
@@ -28,12 +31,13 @@ _PARAMS = {
         None,
         type=["null", "string"],
         title="Reason",
-        description="Only records refused for this reason, as the page names it: `invalid_json`.",
+        description="Only records refused for this reason, as the page names it: invalid_json.",
     ),
     "since": orders.moment("Since", "Only records with this Kafka time or later."),
     "until": orders.moment("Until", "Only records with an earlier Kafka time."),
     "dry_run": orders.dry_run(),
 }
+_REASONS = 'SELECT DISTINCT reason FROM stored WHERE "table" IN :tables ORDER BY 1'
 _COUNTED = (
     'SELECT "table", reason, topic_id, "partition", count(*) AS records,'
     ' min("offset") AS first, max("offset") AS last FROM stored'
@@ -60,6 +64,7 @@ def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order
     wanted = list(published)
     found = tables.rows(stored, _COUNTED, tables=wanted, **asked) if stored and wanted else []
     if not found:
+        _refuse_unknown(asked["reason"], stored, wanted)
         raise SpecError(
             f"nothing that was asked for is in the quarantine of {source.name}: see the page "
             "*Strandline* for what is, or ask for less"
@@ -70,6 +75,17 @@ def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order
         options=asdict(selection),
         lines=tuple(f"{r['table']}: {r['records']} records, {r['reason']}" for r in _summed(found)),
     )
+
+
+def _refuse_unknown(reason: str, stored: "DeltaTable | None", wanted: list[str]) -> None:
+    """`SpecError` with the reasons that there are, where it is none of them."""
+    from strandline.alone.stores import tables
+
+    there = (
+        [row["reason"] for row in tables.rows(stored, _REASONS, tables=wanted)] if stored else []
+    )
+    if reason and there and reason not in there:
+        raise SpecError(f"nothing is refused as '{reason}'; {nearest(reason, there)}")
 
 
 def _selection(params: Mapping[str, Any]) -> Selection:

@@ -88,6 +88,8 @@ class TableReceipt:
         counted: Mapping[str, int] = asdict(self.counts) if work is Work.COMPACT else self.did
         if work in _REBUILDING:
             counted = {name: count for name, count in counted.items() if name not in STORES}
+        if work is Work.MAINTAIN and not any(counted.values()):
+            return f"nothing to do; {self.seconds:.1f} s"
         counts = (f"{name.replace('_', ' ')} {count:,}" for name, count in counted.items())
         return f"{', '.join(counts) or 'done'}; {self.seconds:.1f} s"
 

@@ -50,6 +50,12 @@ def steps(dag):
     return [task.task_id for task in dag.topological_sort()]
 
 
+def test_no_field_of_a_form_has_marks_that_airflow_shows_as_they_stand(source_path):
+    for dag in source_dags(source_path):
+        for name, field in dag.params.items():
+            assert "`" not in dag.params.get_param(name).description, (dag.dag_id, name, field)
+
+
 def test_parsing_the_dags_loads_none_of_the_heavy_packages(tmp_path):
     told = subprocess.run(
         [sys.executable, "-c", LOAD_AND_TELL, str(DAGS)],

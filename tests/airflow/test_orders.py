@@ -7,7 +7,7 @@ import pytest
 from airflow.sdk import Param
 from airflow.sdk.exceptions import AirflowSkipException, ParamValidationError
 from airflow.sdk.execution_time.context import set_current_context
-from strandline_airflow import maintain, orders
+from strandline_airflow import maintain, orders, requeue
 from strandline_airflow.manifests import Manifests
 
 from strandline.errors import SpecError, Terminal, Transient
@@ -146,3 +146,19 @@ def test_maintenance_by_hand_is_a_dry_run_until_somebody_unticks_it(plan, lake):
 
 def test_maintenance_on_schedule_is_no_dry_run(plan):
     assert plan("scheduled").endswith("/runs/00000001/manifest.json")
+
+
+@pytest.mark.usefixtures("published")
+def test_a_misspelt_reason_is_answered_with_those_that_there_are(source, quarantine):
+    quarantine("orders", "invalid_json", "no_key")
+    asked = {"tables": [], "since": None, "until": None}
+    with pytest.raises(SpecError, match=r"nothing is refused as 'invalid_jsn'; .*invalid_json"):
+        requeue.order(source, {**asked, "reason": "invalid_jsn"}, NOON)
+    assert requeue.order(source, {**asked, "reason": "no_key"}, NOON).lines == (
+        "orders: 1 records, no_key",
+    )
+
+
+def test_maintenance_that_is_asked_for_nothing_says_what_to_tick(source):
+    asked = {"tables": [], "optimize": False, "vacuum": False, "retention": True}
+    assert maintain.order(source, asked, NOON).lines[1].startswith("nothing to do: tick optimize")

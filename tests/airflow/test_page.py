@@ -94,11 +94,15 @@ def test_whoever_may_trigger_the_requeue_has_a_button_for_it(ann, see):
     assert "Read all of them again" in see("quarantine", source="shop", table="orders").text
     answer = ann.post("requeue", params=REQUEUE)
     assert answer.status_code == 200
+    assert [each.status_code for each in answer.history] == [303]
     with create_session() as session:
         hers = DagRun.dag_id == "requeue__shop", DagRun.triggering_user_name == "ann"
         run = session.scalars(select(DagRun).where(*hers)).one()
     assert run.conf == {"tables": ["orders"], "reason": "invalid_json", "dry_run": False}
-    assert f"../dags/requeue__shop/runs/{quote(run.run_id)}" in Document(answer).links
+    for seen in (answer, ann.get(str(answer.url))):  # loaded anew it triggers no other
+        assert f"../dags/requeue__shop/runs/{quote(run.run_id)}" in Document(seen).links
+    with create_session() as session:
+        assert session.scalars(select(DagRun).where(*hers)).one().run_id == run.run_id
 
 
 @pytest.mark.usefixtures("refused_once")
@@ -137,6 +141,12 @@ def test_the_overview_shows_how_every_table_stands(see, arrive):
     text = see("").text
     assert "orders fresh – of 2h 0" in text  # noqa: RUF001 - the dash that is shown
     assert "items waiting 0s of 2h 3" in text
+
+
+def test_a_source_of_which_nothing_has_landed_says_so(see, source):
+    text = see("source", source=source.name).text
+    assert "nothing has landed yet; as of" in text
+    assert "never UTC" not in text
 
 
 def test_a_source_file_that_is_not_right_is_told_beside_the_others(see, source_path):
@@ -255,7 +265,11 @@ def test_quarantine_comes_in_pages_by_reason(see, quarantine):
     assert first.text.count(EVIL) == 50
     (older,) = [link for link in first.links if "page=2" in link]
     assert "[0] 69 " in see(older).text
-    assert "the last one is 2" in see(older.replace("page=2", "page=9")).text
+    assert "[0] 69 " in see(older.replace("page=2", "page=9")).text
+    assert "page 2 of 2" in see(older.replace("page=2", "page=9")).text
+    unknown = see("quarantine", source="shop", table="orders", reason="not_jsn").text
+    assert "Nothing is refused as not_jsn; the reasons are no_key, not_json." in unknown
+    assert "page 2 of 2" in see("quarantine", source="shop", table="orders", page=7).text
 
 
 @pytest.mark.usefixtures("published")

@@ -24,6 +24,14 @@ def test_an_order_is_told_by_what_it_did():
     assert told(Work.ERASE, did=did) == "landing 2, history 1, found afterwards 0; 12.3 s"
 
 
+@pytest.mark.parametrize("did", [{}, {"files merged": 0, "files made": 0}])
+def test_a_table_that_maintenance_had_nothing_to_do_on_says_so(did):
+    assert told(Work.MAINTAIN, did=did) == "nothing to do; 12.3 s"
+    assert told(Work.MAINTAIN, did={"files merged": 2, "files made": 1}).startswith(
+        "files merged 2"
+    )
+
+
 @pytest.mark.parametrize(
     ("did", "line"), [({"equal": 20}, "equal 20; 12.3 s"), ({}, "done; 12.3 s")]
 )
