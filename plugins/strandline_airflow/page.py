@@ -223,8 +223,10 @@ def requeued(
     """What was triggered."""
     dag = f"requeue__{source.name}"
     found = _table(_standing(source), table)
-    what = {"table": found, "reason": reason, "dag": dag, "run": run, "paused": _paused([dag])}
-    return _shown("requeued", source=source, **what)
+    paused = _paused([dag])
+    return _shown(
+        "requeued", source=source, table=found, reason=reason, dag=dag, run=run, paused=paused
+    )
 
 
 @app.get("/key")

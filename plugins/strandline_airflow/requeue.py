@@ -81,9 +81,8 @@ def _refuse_unknown(reason: str, stored: "DeltaTable | None", wanted: list[str])
     """`SpecError` with the reasons that there are, where it is none of them."""
     from strandline.alone.stores import tables
 
-    there = (
-        [row["reason"] for row in tables.rows(stored, _REASONS, tables=wanted)] if stored else []
-    )
+    rows = tables.rows(stored, _REASONS, tables=wanted) if stored and wanted else []
+    there = [row["reason"] for row in rows]
     if reason and there and reason not in there:
         raise SpecError(f"nothing is refused as '{reason}'; {nearest(reason, there)}")
 

@@ -214,7 +214,7 @@ def quarantine(lake):
         rows = [
             {
                 "table": table, "topic": f"shop.{table}", "topic_id": "id", "partition": 0,
-                "offset": offset, "key": b'{"id":1}', "value": value, "record_key": '{"id":1}',
+                "offset": offset, "timestamp": NOON, "key": b'{"id":1}', "value": value, "record_key": '{"id":1}',
                 "reason": reason, "detail": "where and why", "run": run,
             }
             for offset, reason in enumerate(reasons)
