@@ -214,8 +214,8 @@ def quarantine(lake):
         rows = [
             {
                 "table": table, "topic": f"shop.{table}", "topic_id": "id", "partition": 0,
-                "offset": offset, "timestamp": NOON, "key": b'{"id":1}', "value": value, "record_key": '{"id":1}',
-                "reason": reason, "detail": "where and why", "run": run,
+                "offset": offset, "timestamp": NOON, "key": b'{"id":1}', "value": value,
+                "record_key": '{"id":1}', "reason": reason, "detail": "where and why", "run": run,
             }
             for offset, reason in enumerate(reasons)
         ]  # fmt: skip
