@@ -31,9 +31,8 @@ demo: jars ## replay two recorded databases through Kafka, Airflow and Spark; co
 test: jars s3 lint ## check style, types and import rules, then run the tests
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
-e2e: jars chromium kafka registry ## run the tests that `make test` has no time for: DAGs that people trigger, the browser
-	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests/e2e tests/spark/test_chaos.py tests/airflow/test_browser.py \
-	  -m "heavy or not heavy" $(PYTEST)
+e2e: jars chromium kafka registry s3 ## run what `make test` has no time for outside of Spark: DAGs, the browser
+	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests --ignore tests/spark -m heavy $(PYTEST)
 
 spark: jars ## run every case, capture and test that Spark has (an hour or more)
 	@$(WITH_JAVA) STRANDLINE_CASES=all exec $(BIN)/python -m pytest tests/spark --numprocesses 2 --dist load \

@@ -24,7 +24,10 @@ def one_by_one(case):
     return [[record] for record in case.records] if short else []
 
 
-@pytest.mark.parametrize("arrival", [in_one_run, in_two_runs, with_half_of_it_again, one_by_one])
+_TWO = pytest.param(in_two_runs, marks=pytest.mark.heavy)  # as with half of it again, and no more
+
+
+@pytest.mark.parametrize("arrival", [in_one_run, _TWO, with_half_of_it_again, one_by_one])
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.prefix)
 def test_a_case_through_real_tables_has_the_law_s_history(tmp_path, case, arrival):
     runs = arrival(case)

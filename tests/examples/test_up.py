@@ -274,6 +274,7 @@ def ends(folder):
     return "\n".join(f"== {log.name}\n{log.read_text()[-2000:]}" for log in logs)
 
 
+@pytest.mark.heavy
 def test_both_waves_arrive_behind_a_proxy_too_and_a_kill_leaves_nothing(up):
     # A proxy that nobody can reach: whatever asked it would fail.
     proxies = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")
