@@ -1,6 +1,7 @@
 """Registers Strandline with Airflow. What it adds is in the package `strandline_airflow`."""
 
 from airflow.plugins_manager import AirflowPlugin
+from strandline_airflow import listener
 from strandline_airflow.deadlines import RunAfter
 from strandline_airflow.site import PREFIX, site
 
@@ -14,12 +15,14 @@ _VIEWS = [
     }
 ]
 _REFERENCES = [RunAfter]
+_LISTENERS: list[object] = [listener]
 
 
 class StrandlinePlugin(AirflowPlugin):
-    """The page, and where Airflow's navigation shows it."""
+    """The page, where Airflow's navigation shows it, and who makes a source's pool."""
 
     name = "strandline"
     fastapi_apps = _APPS
     external_views = _VIEWS
     deadline_references = _REFERENCES
+    listeners = _LISTENERS

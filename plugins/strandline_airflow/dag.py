@@ -23,10 +23,9 @@ from airflow.sdk import (
     get_current_context,
     task,
 )
-from airflow.sdk.exceptions import AirflowException, AirflowSkipException
-from croniter import CroniterBadDateError, croniter
+from airflow.sdk.exceptions import AirflowSkipException
 
-from strandline.errors import SpecError, Terminal
+from strandline.errors import Terminal
 from strandline.runs.standing import Ended
 from strandline.sources import source as source_file
 from strandline.sources.source import Source
@@ -39,10 +38,12 @@ from strandline_airflow import (
     reconcile,
     replay,
     requeue,
+    schedules,
     steps,
 )
 from strandline_airflow.operators import home
-from strandline_airflow.pipeline import AWAITED, DEFAULT_ARGS, cron, pipeline, worked_off
+from strandline_airflow.pipeline import AWAITED, DEFAULT_ARGS, pipeline, worked_off
+from strandline_airflow.schedules import cron
 
 SOURCES_VARIABLE = "STRANDLINE_SOURCES"
 WATCH = "watch__freshness"
@@ -148,30 +149,9 @@ def _ended(ti: Any, dag_id: str) -> Ended:
 
 
 def _dags(source: Source, path: Path) -> tuple[DAG, ...]:
-    for key in ("land", "compact", "maintain"):
-        _check_cron(getattr(source, f"{key}_schedule"), f"{path}: [schedule]: '{key}'")
+    schedules.check(source, path)
     triggered = (make(source, path) for make in _TRIGGERED)
     return _land_dag(source, path), _compact_dag(source, path), *triggered
-
-
-def _check_cron(expression: str | None, where: str) -> None:
-    # Here, because Airflow would refuse the whole DAG file, and looks only at some schedules. One
-    # that never occurs it takes, and stumbles when it asks for the next run.
-    timetable = cron(expression)
-    if timetable is None:
-        return
-    try:
-        timetable.validate()
-    except AirflowException as error:
-        raise SpecError(
-            f"{where} must be a cron expression such as '*/5 * * * *', not {expression!r}: {error}"
-        ) from error
-    try:
-        croniter(timetable.expression, datetime.now(UTC)).get_next()
-    except CroniterBadDateError as error:
-        raise SpecError(
-            f"{where} never occurs: {expression!r}; write a day that its month has, or leave it out"
-        ) from error
 
 
 def _land_dag(source: Source, path: Path) -> DAG:

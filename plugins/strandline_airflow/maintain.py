@@ -17,7 +17,8 @@ from strandline.sources.retention import Retention
 from strandline.sources.source import Source
 from strandline_airflow import orders
 from strandline_airflow.orders import Order
-from strandline_airflow.pipeline import Form, cron, ordered
+from strandline_airflow.pipeline import Form, ordered
+from strandline_airflow.schedules import cron
 
 _PARAMS = {
     "tables": orders.tables("The tables to tend; none: all."),

@@ -7,11 +7,13 @@ other by relative addresses, so that it may be mounted anywhere.
 
 import logging
 from base64 import b64encode
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,13 +35,13 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from strandline.errors import SpecError, StrandlineError, Transient
 from strandline.runs.lake import SourceLake
 from strandline.runs.reconciliation import TOPIC
-from strandline.runs.standing import SourceStanding, TableStanding
+from strandline.runs.standing import SourceStanding, TableStanding, Verdict
 from strandline.sources import duration
 from strandline.sources import source as source_file
 from strandline.sources.source import Source
 from strandline.timelines import picture, words
 from strandline.timelines.timeline import Opened
-from strandline_airflow import catalogue, chart, findings, trigger, watching
+from strandline_airflow import catalogue, chart, findings, readiness, trigger, watching
 from strandline_airflow.dag import WATCH, folder_of_sources
 from strandline_airflow.permission import permitted
 
@@ -129,13 +131,23 @@ def _table(standing: SourceStanding, name: str) -> TableStanding:
 
 
 @app.get("/")
-def overview(user: GetUserDep) -> Response:
-    """Every source with its tables, those in trouble first."""
+def overview(user: GetUserDep, q: Annotated[str, Query(max_length=200)] = "") -> Response:
+    """Every source with its tables, those in trouble first; `q` is a part of tables' names."""
     own, refused = _sources(user)
     now = _now()
     chapters = [_chapter(source, now) for source in own.values()]
-    paused = _paused([WATCH])
-    return _shown("overview", chapters=chapters, refused=refused.values(), paused=paused, now=now)
+    lead = _lead(chapters, len(refused), now)
+    if q:
+        chapters = [each for each in map(partial(_found, q), chapters) if each["tables"]]
+    return _shown(
+        "overview",
+        chapters=sorted(chapters, key=partial(_calm, now)),
+        refused=refused.values(),
+        paused=_paused([WATCH]),
+        lead=lead,
+        q=q,
+        now=now,
+    )
 
 
 @app.get("/source")
@@ -278,6 +290,7 @@ def _chapter(source: Source, now: datetime, *, ask_kafka: bool = False) -> dict[
         log.warning("%s: %s", source.name, unreadable)
         standing, conditions = SourceStanding(source.name, source.default_tolerance, ()), ()
         error = str(unreadable)
+    runs = _dag_runs(dags)
     tables = sorted(standing.tables, key=lambda each: (not each.troubled(now), each.table))
     return {
         "source": source,
@@ -287,8 +300,41 @@ def _chapter(source: Source, now: datetime, *, ask_kafka: bool = False) -> dict[
         "told": conditions,
         "day": chart.day_of_source(standing.runs, now),
         "paused": _paused(dags),
-        "dag_runs": _dag_runs(dags),
+        "lacking": list(readiness.lacking(source, folder_of_sources() / f"{source.name}.toml")),
+        "failed": readiness.failing(runs),
+        "dag_runs": runs,
     }
+
+
+def _lead(chapters: Iterable[Mapping[str, Any]], refused: int, now: datetime) -> str:
+    """In a line how many tables stand how, the worst first, and how many sources fail."""
+    every = list(chapters)
+    found = Counter(table.verdict(now) for each in every for table in each["tables"])
+    failing = sum(bool(each["failed"] or each["error"] or each["told"]) for each in every)
+    lacking = refused + sum(bool(each["lacking"]) for each in every)
+    counted = [(failing, "failing"), (lacking, "not set up")]
+    sources = [f"{count:,} {what}" for count, what in counted if count]
+    tables = [f"{found[verdict]:,} {verdict}" for verdict in Verdict if found[verdict]]
+    told = [
+        f"{kind}: {', '.join(parts)}"
+        for kind, parts in (("Sources", sources), ("Tables", tables))
+        if parts
+    ]
+    return ". ".join(told) or "Nothing has landed yet"
+
+
+def _calm(now: datetime, chapter: Mapping[str, Any]) -> tuple[bool, str]:
+    """Sorts sources in trouble before the others."""
+    trouble = any(chapter[name] for name in ("failed", "error", "told", "lacking"))
+    troubled = any(table.troubled(now) for table in chapter["tables"])
+    return not (trouble or troubled), chapter["source"].name
+
+
+def _found(part: str, chapter: Mapping[str, Any]) -> dict[str, Any]:
+    """A chapter with those tables alone whose names have the part, in whatever case."""
+    wanted = part.strip().lower()
+    tables = [table for table in chapter["tables"] if wanted in table.table.lower()]
+    return {**chapter, "tables": tables}
 
 
 def _standing(source: Source, *, ask_kafka: bool = False) -> SourceStanding:

@@ -13,7 +13,6 @@ from typing import Any
 
 from airflow.sdk import (
     DAG,
-    CronTriggerTimetable,
     ExceptionRetryPolicy,
     Param,
     RetryAction,
@@ -27,7 +26,7 @@ from strandline.errors import Terminal
 from strandline.runs.manifest import Work
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline.sources.source import Source
-from strandline_airflow import assets, deadlines, orders
+from strandline_airflow import assets, deadlines, listener, orders
 from strandline_airflow.operators import StrandlineSparkOperator
 
 DEFAULT_ARGS = {
@@ -43,7 +42,7 @@ AWAITED = ("land", "compact")  # what a change waits for; the others take what t
 
 def pool_name(source: Source) -> str:
     """The pool of one slot that everything which writes a source's histories shares."""
-    return f"strandline__{source.name}"
+    return f"{listener.PREFIX}{source.name}"
 
 
 class _Pipeline(DAG):
@@ -79,11 +78,6 @@ def pipeline(
         auto_register=False,  # the DAG file registers what is right as a whole
         params=params,
     )
-
-
-def cron(expression: str | None) -> CronTriggerTimetable | None:
-    """The timetable of a cron expression, in UTC; None for DAGs that people trigger."""
-    return None if expression is None else CronTriggerTimetable(expression, timezone="UTC")
 
 
 @dataclass(frozen=True, slots=True)

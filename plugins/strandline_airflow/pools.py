@@ -1,7 +1,7 @@
 """Creates the pools that the DAGs name: `python -m strandline_airflow.pools [FOLDER]`.
 
-A task in a pool that does not exist waits for ever, so a deployment runs this once before its DAGs
-start and again when a source was added; running it again changes nothing.
+A task in a pool that does not exist waits for ever. The first run of a source makes its pool (see
+`listener`); this makes them all beforehand, and running it again changes nothing.
 """
 
 import sys
@@ -11,6 +11,7 @@ from pathlib import Path
 from airflow.models.pool import Pool
 
 from strandline.sources.source import Source
+from strandline_airflow import listener
 from strandline_airflow.dag import folder_of_sources, load
 from strandline_airflow.pipeline import pool_name
 
@@ -30,11 +31,12 @@ def create(sources: Iterable[Source]) -> list[str]:
     """Creates the pools of the sources; returns their names."""
     names = [pool_name(source) for source in sources]
     for pool in names:
+        made = listener.settings(pool)
         Pool.create_or_update_pool(
-            pool,
-            slots=1,
-            description="One writer for the histories of a source",
-            include_deferred=True,
+            name=made["pool"],
+            slots=made["slots"],
+            description=made["description"],
+            include_deferred=made["include_deferred"],
         )
     return names
 

@@ -7,10 +7,24 @@ Offsets count Kafka's numbers, holes of aborted transactions included.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from strandline.runs.manifest import Work
 from strandline.runs.segment import Gap
 from strandline.sources.source import Tolerance
+
+
+class Verdict(StrEnum):
+    """How a table stands, in a word; the worst comes first."""
+
+    HELD = "held"
+    LATE = "late"
+    UNVERIFIED = "unverified"
+    QUARANTINE = "quarantine"
+    PARTED = "half a move"
+    WAITING = "waiting"
+    UNPUBLISHED = "not published"
+    FRESH = "fresh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +87,24 @@ class TableStanding:
         since = self.orphans_since
         return self.orphans > 0 and since is not None and instant - since > self.tolerance.freshness
 
+    def verdict(self, instant: datetime) -> Verdict:
+        """The worst that can be said of the table."""
+        found = {
+            Verdict.HELD: self.held,
+            Verdict.LATE: self.overdue(instant),
+            Verdict.UNVERIFIED: self.losses,
+            Verdict.QUARANTINE: self.in_quarantine > self.tolerance.quarantine,
+            Verdict.PARTED: self.parted(instant),
+            Verdict.WAITING: self.landed,
+            Verdict.UNPUBLISHED: not self.run,
+        }
+        return next((verdict for verdict, so in found.items() if so), Verdict.FRESH)
+
     def troubled(self, instant: datetime) -> bool:
         """True where somebody should look."""
-        return bool(
-            self.held
-            or self.losses
-            or self.parted(instant)
-            or self.overdue(instant)
-            or self.in_quarantine > self.tolerance.quarantine
-        )
+        return self.verdict(instant) not in {
+            Verdict.WAITING, Verdict.UNPUBLISHED, Verdict.FRESH
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,18 @@ from urllib.parse import quote
 import airflow_stage
 import pyarrow as pa
 import pytest
+from airflow.api.common.trigger_dag import trigger_dag
 from airflow.dag_processing.bundles.manager import DagBundlesManager
 from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
 from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
+from airflow.models.pool import Pool
 from airflow.utils.session import create_session
+from airflow.utils.state import DagRunState
+from airflow.utils.types import DagRunTriggeredByType
 from deltalake import write_deltalake
 from page_stage import EVIL, HISTORY, NOON, ORDERS, client, version
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from strandline_airflow import page, permission
 from strandline_airflow.watching import Watcher
 
@@ -240,6 +244,77 @@ def test_dags_that_are_paused_are_named(see):
     assert "DAG watch__freshness is paused" in text
     assert "DAG land__shop is paused" in text
     assert "compact__shop is paused" not in text
+
+
+@pytest.mark.usefixtures("known_dags")
+def test_a_source_that_lacks_its_pool_and_its_connections_says_so_at_once(
+    see, source_path, monkeypatch
+):
+    source_path.write_text(source_path.read_text() + '[spark]\nconnection = "spark_shop"\n')
+    with create_session() as session:
+        session.execute(delete(Pool).where(Pool.pool == "strandline__shop"))
+    monkeypatch.delenv("AIRFLOW_CONN_KAFKA_SHOP", raising=False)
+    for view in (see(""), see("source", source="shop")):
+        assert "there is no pool 'strandline__shop'" in view.text
+        assert "no Airflow connection 'kafka_shop' of type kafka: add it (Admin" in view.text
+        assert "no Airflow connection 'spark_shop' of type spark" in view.text
+    assert "Sources: 1 not set up" in see("").text
+
+
+@pytest.mark.usefixtures("known_dags")
+def test_the_first_run_makes_the_pool_of_its_source(see):
+    with create_session() as session:
+        session.execute(delete(Pool).where(Pool.pool == "strandline__shop"))
+    run_id = trigger_dag("compact__shop", triggered_by=DagRunTriggeredByType.TEST).run_id
+    with create_session() as session:  # as the scheduler starts a run
+        run = session.scalars(select(DagRun).where(DagRun.run_id == run_id)).one()
+        run.set_state(DagRunState.RUNNING)
+        run.notify_dagrun_state_changed(msg="started")
+    pool = Pool.get_pool("strandline__shop")
+    assert (pool.slots, pool.include_deferred) == (1, True)
+    assert "there is no pool" not in see("").text
+
+
+def test_a_schedule_that_airflow_refuses_is_told_with_its_source(see, source_path):
+    source_path.write_text(source_path.read_text() + '[schedule]\nland = "every hour"\n')
+    assert "[schedule]: 'land' must be a cron expression" in see("").text
+
+
+@pytest.mark.usefixtures("known_dags")
+def test_a_landing_that_failed_last_is_told_and_leads_to_its_run(see):
+    run_id = trigger_dag("land__shop", triggered_by=DagRunTriggeredByType.TEST).run_id
+    with create_session() as session:
+        run = session.scalars(select(DagRun).where(DagRun.run_id == run_id)).one()
+        run.set_state(DagRunState.FAILED)
+    found = see("")
+    assert "The last run of land__shop has failed" in found.text
+    assert "Sources: 1 failing" in found.text
+    assert f"../dags/land__shop/runs/{quote(run_id)}" in found.links
+
+
+@pytest.mark.usefixtures("published")
+def test_the_first_line_counts_what_is_wrong_and_a_search_finds_tables(see, arrive, publish):
+    arrive("shop.items", 3)
+    publish(items={"error": "column x: text is no int"})
+    arrive("shop.refunds", 3)
+    assert "Tables: 1 held, 1 waiting, 1 fresh" in see("").text
+    found = see("", q="REFUND")
+    assert "Tables: 1 held, 1 waiting, 1 fresh" in found.text
+    tables = [link for link in found.links if link.startswith("table?")]
+    assert tables == ["table?source=shop&table=refunds"]
+    assert 'No table that you may see has "nowhere"' in see("", q="nowhere").text
+
+
+@pytest.mark.usefixtures("published")
+def test_sources_in_trouble_stand_first(see, source_path):
+    (source_path.parent / "archive.toml").write_text(
+        source_path.read_text() + '[schedule]\nland = "0 5 31 2 *"\n'
+    )
+    (source_path.parent / "zoo.toml").write_text(
+        source_path.read_text() + '[schedule]\nland = "never"\n'
+    )
+    links = [link for link in see("").links if link.startswith("source?")]
+    assert links.index("source?source=zoo") < 3
 
 
 @pytest.mark.usefixtures("published")
