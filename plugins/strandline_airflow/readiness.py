@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk.exceptions import AirflowNotFoundException
 from airflow.models.pool import Pool
 from airflow.sdk import BaseHook
+from airflow.sdk.exceptions import AirflowNotFoundException
 from airflow.utils.session import create_session
 from airflow.utils.state import DagRunState
 from sqlalchemy import select
