@@ -3,7 +3,8 @@
 Airflow takes all DAGs of a file with an import error out of service; hence a file without DAGs.
 """
 
-from strandline_airflow.dag import folder_of_sources, load
+from strandline_airflow.dag import load
+from strandline_airflow.folder import folder_of_sources
 
 from strandline.errors import SpecError
 

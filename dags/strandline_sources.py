@@ -1,6 +1,7 @@
 """Every source file becomes its DAGs; see `strandline_airflow.dag` and `dags/sources/*.toml`."""
 
-from strandline_airflow.dag import folder_of_sources, load, watch_dag
+from strandline_airflow.dag import load, watch_dag
+from strandline_airflow.folder import folder_of_sources
 
 loaded = load(folder_of_sources())
 if loaded.sources:

@@ -7,14 +7,12 @@ them, so that a DAG processor stays light; pyspark is imported by nobody here.
 """
 # ruff: noqa: PLC0415 - see above
 
-import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from airflow.configuration import conf
 from airflow.sdk import (
     DAG,
     AssetOrTimeSchedule,
@@ -41,12 +39,10 @@ from strandline_airflow import (
     schedules,
     steps,
 )
-from strandline_airflow.operators import home
+from strandline_airflow.folder import SOURCES_VARIABLE
+from strandline_airflow.names import WATCH
 from strandline_airflow.pipeline import AWAITED, DEFAULT_ARGS, pipeline, worked_off
 from strandline_airflow.schedules import cron
-
-SOURCES_VARIABLE = "STRANDLINE_SOURCES"
-WATCH = "watch__freshness"
 
 _FINDINGS = "findings"
 _TRIGGERED = (
@@ -67,16 +63,6 @@ class Loaded:
     sources: tuple[Source, ...]
     dags: tuple[DAG, ...]
     refused: tuple[str, ...]
-
-
-def folder_of_sources() -> Path:
-    """STRANDLINE_SOURCES, or `sources` in the checkout's `dags`, else in Airflow's DAG folder."""
-    given = os.environ.get(SOURCES_VARIABLE)
-    if given:
-        return Path(given)
-    checkout = home()
-    dags = Path(conf.get("core", "dags_folder")) if checkout is None else checkout / "dags"
-    return dags / "sources"
 
 
 def load(folder: Path) -> Loaded:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.listeners import hookimpl
 
+from strandline_airflow.names import POOLS
+
 if TYPE_CHECKING:
     from airflow.models.dagrun import DagRun
 
 log = logging.getLogger(__name__)
-
-PREFIX = "strandline__"
 
 
 @hookimpl
@@ -32,7 +32,7 @@ def on_dag_run_running(dag_run: "DagRun", msg: str) -> None:  # noqa: ARG001 - A
         return
     own = TaskInstance.dag_id == dag_run.dag_id, TaskInstance.run_id == dag_run.run_id
     named = set(session.scalars(select(TaskInstance.pool).where(*own).distinct()))
-    wanted = {name for name in named if name.startswith(PREFIX)}
+    wanted = {name for name in named if name.startswith(POOLS)}
     there = set(session.scalars(select(Pool.pool).where(Pool.pool.in_(wanted))))
     for name in sorted(wanted - there):
         try:

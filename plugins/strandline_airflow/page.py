@@ -42,7 +42,8 @@ from strandline.sources.source import Source
 from strandline.timelines import picture, words
 from strandline.timelines.timeline import Opened
 from strandline_airflow import catalogue, chart, findings, readiness, trigger, watching
-from strandline_airflow.dag import WATCH, folder_of_sources
+from strandline_airflow.folder import folder_of_sources
+from strandline_airflow.names import WATCH
 from strandline_airflow.permission import permitted
 
 log = logging.getLogger(__name__)

@@ -26,7 +26,8 @@ from strandline.errors import Terminal
 from strandline.runs.manifest import Work
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline.sources.source import Source
-from strandline_airflow import assets, deadlines, listener, orders
+from strandline_airflow import assets, deadlines, orders
+from strandline_airflow.names import pool_name
 from strandline_airflow.operators import StrandlineSparkOperator
 
 DEFAULT_ARGS = {
@@ -38,11 +39,6 @@ DEFAULT_ARGS = {
 }
 
 AWAITED = ("land", "compact")  # what a change waits for; the others take what time they need
-
-
-def pool_name(source: Source) -> str:
-    """The pool of one slot that everything which writes a source's histories shares."""
-    return f"{listener.PREFIX}{source.name}"
 
 
 class _Pipeline(DAG):

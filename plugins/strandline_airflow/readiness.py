@@ -14,7 +14,7 @@ from sqlalchemy import select
 from strandline.errors import SpecError
 from strandline.sources.source import Source
 from strandline_airflow import schedules
-from strandline_airflow.pipeline import pool_name
+from strandline_airflow.names import pool_name
 
 _ENDED = frozenset({DagRunState.SUCCESS, DagRunState.FAILED})
 

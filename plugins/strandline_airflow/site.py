@@ -7,8 +7,6 @@ for a page that only the API server shows.
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-PREFIX = "/strandline"
-
 _Message = MutableMapping[str, Any]
 
 

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import urlencode
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -25,16 +24,15 @@ from strandline.runs.standing import Ended, SourceStanding
 from strandline.runs.watch import Alert, Condition, State, look
 from strandline.sources.source import NotifierSpec, Source
 from strandline_airflow import catalogue
+from strandline_airflow.addresses import page_of
 from strandline_airflow.ledger import Claim, Ledger, Superseded
 from strandline_airflow.notifiers import (
     Message,
-    address,
     configured,
     identity,
     send,
     send_to_all,
 )
-from strandline_airflow.site import PREFIX
 
 log = logging.getLogger(__name__)
 
@@ -168,12 +166,6 @@ def of_source(source: Source) -> tuple[Condition, ...]:
     table = _ledger(source).open()
     reported = () if table is None else _recalled(_ledger(source), table).state.reported.values()
     return tuple(condition for condition in reported if not condition.table)
-
-
-def page_of(source: str, table: str = "") -> str:
-    """The address of the page about a source or one of its tables."""
-    query = urlencode({"source": source, **({"table": table} if table else {})})
-    return address(f"{PREFIX.removeprefix('/')}/{'table' if table else 'source'}?{query}")
 
 
 def _letters(

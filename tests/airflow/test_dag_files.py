@@ -9,7 +9,7 @@ from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk.definitions.retry_policy import RetryAction
 from airflow.serialization.serialized_objects import DagSerialization
 from strandline_airflow.dag import load, source_dags
-from strandline_airflow.pipeline import pool_name
+from strandline_airflow.names import pool_name
 
 from strandline.errors import SpecError, Terminal, Transient
 from strandline.sources import source as source_file
