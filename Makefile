@@ -79,7 +79,7 @@ kafka: setup ## fetch the Kafka broker that `make e2e` and `make bench` start
 s3: setup ## fetch the S3-compatible store that `make test` starts
 	@sh setup.sh s3
 
-registry: setup ## fetch the schema registry that `make e2e` starts
+registry: setup ## fetch the schema registry that `make e2e` starts, and a converter for it
 	@sh setup.sh registry
 
 lint: setup ## ruff, mypy and the import contracts

@@ -7,7 +7,7 @@
 #   setup.sh chromium finds or installs the browser that the page is tested with
 #   setup.sh kafka    fetches a Kafka broker that tests and benchmarks start
 #   setup.sh s3       fetches an S3-compatible store that tests start
-#   setup.sh registry fetches a schema registry that tests start
+#   setup.sh registry fetches a schema registry that tests start, and Connect's converter for it
 #   setup.sh auto-cdc makes the environment of Spark 4.3, whose AUTO CDC the benchmark can race
 #
 # Each step does nothing where its work is done. What goes wrong is said in one line that names
@@ -21,6 +21,7 @@ DELTA_PACKAGE="io.delta:delta-spark_4.2_2.13:4.4.0"
 KAFKA_VERSION="4.3.1"
 S3PROXY_VERSION="4.1.0"
 REGISTRY_VERSION="3.3.3"
+CONVERTER_VERSION="2.6.13.Final" # the last that Maven Central has with all that it needs
 REGISTRY_SHA256="8bc6751c76d963734224b01d5e7f84ccb3cb61c87d3bd77c36c35f10a5cbed63"
 ICEBERG_VERSION="1.12.0"
 ECJ_VERSION="3.42.0"
@@ -216,6 +217,7 @@ setup_s3() {
 # It comes as an archive with all that it needs, which only a file can tell Ivy. The Java that it
 # runs on is newer than Spark's, and one of the locked packages.
 setup_registry() {
+    fetch avro-converter io.apicurio apicurio-registry-utils-converter "$CONVERTER_VERSION"
     is_fetched registry "$REGISTRY_VERSION" && return 0
     name="apicurio-registry-app"
     mkdir -p "$LOG_DIR"

@@ -258,19 +258,11 @@ def test_a_schema_that_was_stored_is_read_when_the_registry_has_lost_it(writer):
     assert writer.history(Schemas())[1] == ["unknown_schema"]
 
 
-def native(registry, path, body=None):
-    """What the registry answers in its own API."""
-    method = "GET" if body is None else "POST"
-    answer = httpx.request(method, registry.native_url + path, json=body)
-    answer.raise_for_status()
-    return answer.text
-
-
 def numbered(registry, artifact, schema):
     """A schema that the registry has got by its own API, with its contentId and globalId."""
     content = {"content": json.dumps(schema), "contentType": "application/json"}
     body = {"artifactId": artifact, "artifactType": "AVRO", "firstVersion": {"content": content}}
-    version = json.loads(native(registry, "/groups/strandline/artifacts", body))["version"]
+    version = json.loads(registry.native("/groups/strandline/artifacts", body))["version"]
     return version["contentId"], version["globalId"]
 
 
@@ -285,9 +277,9 @@ def test_an_answer_of_the_registry_outlives_its_subjects_but_not_that_of_a_globa
         writer.client.delete_subject("lost-value", permanent)
         assert json.loads(writer.anew().get_schema(number).schema_str)["name"] == "Lost"
     httpx.delete(f"{registry.native_url}/groups/strandline/artifacts/lost").raise_for_status()
-    assert "LostToo" in native(registry, f"/ids/contentIds/{content}")
+    assert "LostToo" in registry.native(f"/ids/contentIds/{content}")
     with pytest.raises(httpx.HTTPStatusError, match="404"):
-        native(registry, f"/ids/globalIds/{whole}")
+        registry.native(f"/ids/globalIds/{whole}")
 
 
 def test_the_registry_gives_schemas_no_guid(writer):
@@ -306,7 +298,7 @@ def test_ids_of_apicurio_s_own_are_read(writer, registry):
         b"\0" + content.to_bytes(4) + one.key[5:], b"\0" + whole.to_bytes(8) + one.value[5:]
     )
     known = [
-        StoredSchema(f"apicurio-{word}:{number}", native(registry, f"/ids/{word}Ids/{number}"))
+        StoredSchema(f"apicurio-{word}:{number}", registry.native(f"/ids/{word}Ids/{number}"))
         for word, number in (("content", content), ("global", whole))
     ]
     assert writer.history(Schemas.of(known)) == ([CELLS], [])
