@@ -45,7 +45,7 @@ class Stage:
         self.logs.mkdir(parents=True)
 
     def environment(self, airflow_home: Path, brokers: Mapping[str, str]) -> dict[str, str]:
-        """The variables of an Airflow process: this project's DAGs and plugins, these brokers.
+        """The variables of an Airflow process: this project's DAGs, these brokers.
 
         Airflow finds everything in them, as it would in a deployment; the DAGs are the ordinary
         ones. Variables of an Airflow or a Spark that this user may have besides do not get in.
@@ -56,11 +56,10 @@ class Stage:
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
             "AIRFLOW_HOME": str(airflow_home),
             "AIRFLOW__CORE__DAGS_FOLDER": str(PROJECT / "dags"),
-            "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT / "plugins"),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS": "examples.metadata.CONNECT_ARGS",
             "AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS_ASYNC": "examples.metadata.CONNECT_ARGS",
-            "PYTHONPATH": str(PROJECT),
+            "PYTHONPATH": f"{PROJECT}{os.pathsep}{PROJECT / 'plugins'}",
             "STRANDLINE_HOME": str(PROJECT),
             "SPARK_SUBMIT_OPTS": jvm.options(),
             "SPARK_LOCAL_IP": "127.0.0.1",

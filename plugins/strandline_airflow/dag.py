@@ -30,6 +30,7 @@ from strandline.sources.source import Source
 from strandline_airflow import (
     assets,
     backfill,
+    descriptions,
     epoch,
     erase,
     maintain,
@@ -92,6 +93,8 @@ def watch_dag(sources: Iterable[Source]) -> DAG:
     """`watch__freshness`: every few minutes a look at each source, told by its notifiers."""
     with DAG(
         dag_id=WATCH,
+        description=descriptions.WATCH.line,
+        doc_md=descriptions.WATCH.text,
         schedule=cron("*/5 * * * *"),
         start_date=datetime(2024, 1, 1, tzinfo=UTC),
         catchup=False,

@@ -6,17 +6,18 @@ the time of queueing makes it impossible to clear such a run (docs/facts/airflow
 """
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
 from airflow.sdk import (  # type: ignore[attr-defined] # its stub has none of deadlines
     AsyncCallback,
+    BaseDeadlineReference,
     DagRunState,
     DeadlineAlert,
     DeadlineReference,
+    deadline_reference,
 )
-from airflow.sdk.definitions.deadline import BaseDeadlineReference, deadline_reference
 
 from strandline.errors import Transient
 from strandline.sources import duration
@@ -32,16 +33,19 @@ class RunAfter(BaseDeadlineReference):
     required_kwargs: ClassVar[set[str]] = {"dag_id", "run_id"}
 
     def _evaluate_with(self, *, session: Any, dag_id: str, run_id: str) -> datetime | None:
-        # Airflow's database is for the scheduler, which is who asks.
-        from airflow.models.dagrun import DagRun  # noqa: PLC0415
-        from sqlalchemy import select  # noqa: PLC0415
+        # Airflow's database is for the scheduler, which is who asks, and lends its session.
+        from sqlalchemy import TIMESTAMP, column, select, table  # noqa: PLC0415
 
-        times = select(DagRun.run_after, DagRun.created_at)
-        found = session.execute(
-            times.where(DagRun.dag_id == dag_id, DagRun.run_id == run_id)
-        ).first()
-        # Runs of older Airflows have no time at which they were made.
-        return max((time for time in found or () if time is not None), default=None)
+        ids = [column(name) for name in ("dag_id", "run_id")]
+        times = [column(name, TIMESTAMP(timezone=True)) for name in ("run_after", "created_at")]
+        run = table("dag_run", *ids, *times)
+        asked = select(run.c.run_after, run.c.created_at)
+        found = session.execute(asked.where(run.c.dag_id == dag_id, run.c.run_id == run_id)).first()
+        # Runs of older Airflows have no time at which they were made; all times there are UTC.
+        known = (time for time in found or () if time is not None)
+        return max(
+            (time if time.tzinfo else time.replace(tzinfo=UTC) for time in known), default=None
+        )
 
 
 def of(source: Source, path: Path, dag_id: str) -> DeadlineAlert:

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from airflow.configuration import conf
+from airflow.sdk import conf
 
 from strandline_airflow.operators import home
 

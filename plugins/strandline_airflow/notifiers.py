@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from airflow.configuration import conf
-from airflow.sdk import BaseHook, BaseNotifier, Connection
+from airflow.sdk import BaseHook, BaseNotifier, Connection, conf
 from airflow.sdk.exceptions import AirflowNotFoundException
 from airflow.sdk.module_loading import import_string
 

@@ -27,6 +27,7 @@ from strandline.runs.manifest import Work
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline.sources.source import Source
 from strandline_airflow import assets, deadlines, orders
+from strandline_airflow.descriptions import DESCRIPTIONS
 from strandline_airflow.names import pool_name
 from strandline_airflow.operators import StrandlineSparkOperator
 
@@ -62,8 +63,11 @@ def pipeline(
 ) -> DAG:
     """The DAG `WHAT__SOURCE`, still without tasks; `params` are the form that triggers it."""
     dag_id = f"{what}__{source.name}"
+    description = DESCRIPTIONS[what]
     return _Pipeline(
         dag_id=dag_id,
+        description=description.line,
+        doc_md=description.of(source),
         schedule=schedule,
         start_date=datetime(2024, 1, 1, tzinfo=UTC),
         catchup=False,

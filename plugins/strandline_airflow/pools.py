@@ -4,12 +4,14 @@ A task in a pool that does not exist waits for ever. The first run of a source m
 `listener`); this makes them all beforehand, and running it again changes nothing.
 """
 
+import json
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from airflow.models.pool import Pool
-
+from strandline.errors import Transient
 from strandline.sources.source import Source
 from strandline_airflow import listener
 from strandline_airflow.dag import load
@@ -29,17 +31,29 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def create(sources: Iterable[Source]) -> list[str]:
-    """Creates the pools of the sources; returns their names."""
+    """Creates the pools of the sources by Airflow's own command; returns their names.
+
+    Raises `Transient` with what the command said where it fails.
+    """
     names = [pool_name(source) for source in sources]
-    for pool in names:
-        made = listener.settings(pool)
-        Pool.create_or_update_pool(
-            name=made["pool"],
-            slots=made["slots"],
-            description=made["description"],
-            include_deferred=made["include_deferred"],
-        )
+    if names:
+        made = {name: listener.settings(name) for name in names}
+        with tempfile.TemporaryDirectory(prefix="strandline-") as folder:
+            file = Path(folder) / "pools.json"
+            file.write_text(json.dumps(made))
+            _airflow("pools", "import", str(file))
     return names
+
+
+def _airflow(*arguments: str) -> None:
+    command = [sys.executable, "-m", "airflow", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        raise Transient(
+            f"airflow {' '.join(arguments[:2])} ended with exit code {done.returncode}: "
+            f"{said[-1] if said else 'it said nothing'}; has `airflow db migrate` been run?"
+        )
 
 
 if __name__ == "__main__":

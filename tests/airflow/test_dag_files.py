@@ -171,6 +171,16 @@ def test_of_the_dags_of_a_source_file_landing_and_compaction_come_first(source_p
 
 
 @pytest.mark.usefixtures("folder")
+def test_every_dag_says_in_a_line_and_on_its_page_what_it_does():
+    dags = bag().dags
+    assert len({dag.description for dag in dags.values()}) == len(DAGS_OF_SHOP)
+    for dag_id, dag in dags.items():
+        assert dag.description, dag_id
+        assert len(dag.doc_md) > len(dag.description), dag_id
+    assert "`shop`: connector `postgresql`" in dags["compact__shop"].doc_md
+
+
+@pytest.mark.usefixtures("folder")
 def test_every_field_of_a_form_has_a_description_and_a_default_that_is_right():
     dags = bag().dags
     for dag_id in TRIGGERED:

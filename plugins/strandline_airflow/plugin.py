@@ -1,6 +1,7 @@
-"""Registers Strandline with Airflow. What it adds is in the package `strandline_airflow`."""
+"""What Airflow loads by the entry point `airflow.plugins`: the page, its listener, its deadlines."""
 
 from airflow.plugins_manager import AirflowPlugin
+
 from strandline_airflow import listener
 from strandline_airflow.addresses import PREFIX
 from strandline_airflow.deadlines import RunAfter
