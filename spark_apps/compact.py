@@ -1,13 +1,15 @@
 """spark-submit entry point: works one manifest off and leaves its receipt beside it.
 
 spark-submit … compact.py --manifest <URI of manifest.json>
+
+Whatever submits it, the session has the engine's settings where nobody has given others.
 """
 
 import argparse
 import logging
 import sys
 
-from pyspark.sql import SparkSession
+from strandline_spark import session
 from strandline_spark.files import read_text
 from strandline_spark.work import work_off
 
@@ -21,7 +23,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--manifest", required=True, help="URI of the manifest")
     uri = parser.parse_args().manifest
-    spark = SparkSession.builder.appName("strandline").getOrCreate()
+    spark = session.submitted()
     manifest = Manifest.from_json(read_text(spark, uri))
     work_off(spark, manifest, uri.rsplit("/", 1)[0] + "/receipt.json")
     spark.stop()

@@ -27,7 +27,7 @@ _ENDED = frozenset({DagRunState.SUCCESS, DagRunState.FAILED})
 
 
 @deadline_reference(DeadlineReference.TYPES.DAGRUN_QUEUED)
-class RunAfter(BaseDeadlineReference):
+class RunAfter(BaseDeadlineReference):  # type: ignore[misc] # see above: no stub, so Any
     """The time from which a run could be on its way, however it came to be."""
 
     required_kwargs: ClassVar[set[str]] = {"dag_id", "run_id"}
@@ -36,7 +36,7 @@ class RunAfter(BaseDeadlineReference):
         # Airflow's database is for the scheduler, which is who asks, and lends its session.
         from sqlalchemy import TIMESTAMP, column, select, table  # noqa: PLC0415
 
-        ids = [column(name) for name in ("dag_id", "run_id")]
+        ids: list[Any] = [column(name) for name in ("dag_id", "run_id")]
         times = [column(name, TIMESTAMP(timezone=True)) for name in ("run_after", "created_at")]
         run = table("dag_run", *ids, *times)
         asked = select(run.c.run_after, run.c.created_at)

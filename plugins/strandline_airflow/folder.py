@@ -5,7 +5,7 @@ from pathlib import Path
 
 from airflow.sdk import conf
 
-from strandline_airflow.operators import home
+from strandline_airflow.application import home
 
 SOURCES_VARIABLE = "STRANDLINE_SOURCES"
 

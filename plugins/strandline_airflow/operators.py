@@ -6,8 +6,6 @@ import shutil
 import socket
 import sys
 import tempfile
-import zipfile
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,8 +17,8 @@ from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 from strandline.errors import Terminal, Transient
 from strandline.runs import archive, jars, jvm, spark
 from strandline.sources.source import Source
+from strandline_airflow.application import applications, pack
 
-HOME_VARIABLE = "STRANDLINE_HOME"
 SUBMIT_VARIABLE = "STRANDLINE_SPARK_SUBMIT"  # as bin/spark-submit knows it
 
 # The task's log is for the run's story.
@@ -32,8 +30,6 @@ _IVY = "spark.jars.ivy"
 _PATIENCE = 5.0  # seconds for a master to take a connection
 _CODE = re.compile(r"(?:Error|exit) code is: (-?[1-9]\d*)")
 _NO_COMMAND = "127"  # what a shell ends with where there is no such program
-
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the first time that a zip file can hold
 
 
 class StrandlineSparkOperator(SparkSubmitOperator):
@@ -112,45 +108,10 @@ class StrandlineSparkOperator(SparkSubmitOperator):
         return connection
 
 
-def home() -> Path | None:
-    """The checkout: STRANDLINE_HOME, or where this file lies; None where pip installed it."""
-    given = os.environ.get(HOME_VARIABLE)
-    folder = Path(given or Path(__file__).resolve().parents[2])
-    return folder if given or (folder / "spark_apps").is_dir() else None
-
-
-def applications() -> Path:
-    """The folder of what `spark-submit` runs; pip puts it beside the packages."""
-    checkout = home()
-    return _installed() / "strandline_apps" if checkout is None else checkout / "spark_apps"
-
-
-def pack(target: Path) -> Path:
-    """Zips the core and the Spark wing for `--py-files`; the same sources give the same bytes."""
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        checkout = home()
-        roots = (_installed(),) if checkout is None else (checkout, checkout / "spark_apps")
-        for root in roots:
-            for file in _sources(root):
-                entry = zipfile.ZipInfo(file.relative_to(root).as_posix(), _EPOCH)
-                entry.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(entry, file.read_bytes())
-    return target
-
-
-def _installed() -> Path:
-    return Path(__file__).resolve().parents[1]
-
-
 def _packages(source: Source) -> str:
     """Delta, and what the source's conf asks for: spark-submit would forget that one."""
     theirs = source.spark_conf.get(_PACKAGES)
     return ",".join(filter(None, (spark.DELTA_PACKAGE, theirs)))
-
-
-def _sources(root: Path) -> Iterable[Path]:
-    packages = (root / name for name in ("strandline", "strandline_spark"))
-    return sorted(file for package in packages for file in package.rglob("*.py"))
 
 
 def _master(connection: Connection) -> str:

@@ -29,7 +29,7 @@ from strandline.sources.source import Source
 from strandline_airflow import assets, deadlines, orders
 from strandline_airflow.descriptions import DESCRIPTIONS
 from strandline_airflow.names import pool_name
-from strandline_airflow.operators import StrandlineSparkOperator
+from strandline_airflow.submission import submission
 
 DEFAULT_ARGS = {
     "retries": 2,
@@ -119,20 +119,14 @@ def _plan(source: Source, form: Form) -> Any:
 
 def worked_off(source: Source, manifest: Any, task_id: str) -> None:
     """The rest of a DAG whose task `plan` gave the path of a manifest."""
-    work = _alone(source, manifest, task_id) if source.alone else _by_spark(source, task_id)
+    work = (
+        _alone(source, manifest, task_id)
+        if source.alone
+        else submission(source, task_id, pool_name(source))
+    )
     published = _publish(source, manifest)
     manifest >> work >> published
     _report_failures(source, published)
-
-
-def _by_spark(source: Source, task_id: str) -> Any:
-    return StrandlineSparkOperator(
-        task_id=task_id,
-        source=source,
-        app="compact.py",
-        application_args=["--manifest", "{{ ti.xcom_pull(task_ids='plan') }}"],
-        pool=pool_name(source),
-    )
 
 
 def _alone(source: Source, manifest: Any, task_id: str) -> Any:

@@ -1,9 +1,10 @@
-"""A local Spark for the command line, tests and benchmarks; clusters configure theirs by submit."""
+"""A local Spark for the command line, tests and benchmarks; that of what was submitted."""
 
 import os
 import sys
 from collections.abc import Mapping
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from strandline.runs import archive, jars, jvm, spark
@@ -20,6 +21,20 @@ def local(name: str = "strandline", **settings: str) -> SparkSession:
     own = {**LOCAL, **_delta(os.environ), **jvm.settings(os.environ)}
     for key, value in {**own, **overrides}.items():
         builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def submitted(name: str = "strandline") -> SparkSession:
+    """The session of an application that was submitted, by whatever operator or command.
+
+    What was given with it stands; what nobody gave is as the engine asks for it.
+    """
+    SparkContext._ensure_initialized()  # noqa: SLF001 - what was given is known to the JVM alone
+    given = SparkConf()
+    builder = SparkSession.builder.appName(name)
+    for key, value in spark.SETTINGS.items():
+        if not given.contains(key):
+            builder = builder.config(key, value)
     return builder.getOrCreate()
 
 

@@ -24,6 +24,7 @@ from strandline.formats.registry.framing import Framing
 from strandline.runs import lake as lakes
 from strandline.runs.way import Way, way
 from strandline.sources import duration, settings
+from strandline.sources.component import Component, component
 from strandline.sources.retention import Retention
 from strandline.sources.section import Section
 
@@ -31,7 +32,6 @@ LAKE_VARIABLE = "STRANDLINE_LAKE"
 FRESHNESS = "2h"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _LONGEST = 100  # letters of a name, which is a tag in Airflow too
-_CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]+")  # what Kafka allows
 _TABLE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
 
@@ -58,12 +58,7 @@ class Tolerance:
     quarantine: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class NotifierSpec:
-    """An Airflow notifier: the import path of its class, and what it is made with."""
-
-    path: str
-    arguments: Mapping[str, Any]
+NotifierSpec = Component  # of an Airflow notifier
 
 
 def _less(prefix: str, topic: str) -> str:
@@ -96,6 +91,7 @@ class Source:
     control_topics: tuple[str, ...]
     tables: tuple[TableSpec, ...]
     spark_conf: Mapping[str, str]
+    spark_operator: Component | None  # None: this project's own, which runs spark-submit
     default_rules: TableRules
     default_tolerance: Tolerance
     retention: Retention
@@ -168,16 +164,10 @@ def refusal(path: Path, error: Exception) -> str:
 
 def notifier(section: Section) -> NotifierSpec:
     """The notifier that a section names; `SpecError` where it is not right."""
-    path = section.take("class", str, required=True)
-    arguments = section.take("arguments", dict, {})
+    example = "airflow.providers.smtp.notifications.smtp.SmtpNotifier"
+    found = component(section, "class", f"an Airflow notifier, such as {example}")
     section.finish()
-    if not _CLASS.fullmatch(path):
-        # Without what stands there, as it may be the address of a webhook.
-        raise SpecError(
-            f"{section.path}: {section.title}: 'class' must be the import path of an Airflow "
-            f"notifier, such as airflow.providers.smtp.notifications.smtp.SmtpNotifier"
-        )
-    return NotifierSpec(path, MappingProxyType(arguments))
+    return found
 
 
 def parse(text: str, path: Path, environ: Mapping[str, str] = os.environ) -> Source:
@@ -242,6 +232,7 @@ class _Document:
             maintain_schedule=schedule.take("maintain", str),
             segment_bytes=landing.positive("segment_bytes", 64 << 20),
             max_segments=landing.positive("max_segments", 64),
+            spark_operator=self._spark_operator(spark, alone=alone),
             spark_connection=spark.take("connection", str, "spark_default"),
             way=self._way(spark, alone=alone),
             alone=alone,
@@ -288,6 +279,26 @@ class _Document:
         if alone and asked is Way.SPREAD:
             raise SpecError(f'{where} is spread, which takes Spark: leave out engine = "alone"')
         return Way.ALONE if alone else asked
+
+    def _spark_operator(self, spark: Section, *, alone: bool) -> Component | None:
+        where = f"{self.path}: {spark.title}"
+        if spark.take("operator", str) is None:
+            if spark.take("arguments", dict) is not None:
+                raise SpecError(
+                    f"{where}: 'arguments' are those of an operator: name it in 'operator'"
+                )
+            return None
+        example = "airflow.providers.apache.livy.operators.livy.LivyOperator"
+        found = component(spark, "operator", f"an Airflow operator, such as {example}")
+        if alone:
+            raise SpecError(f"{where}: 'operator' takes Spark: leave out engine = \"alone\"")
+        own = next((key for key in ("connection", "conf") if key in spark.values), None)
+        if own is not None:
+            raise SpecError(
+                f"{where}: '{own}' is for spark-submit, which no other operator runs: say it in "
+                f"'arguments', as {found.path.rpartition('.')[2]} has it"
+            )
+        return found
 
     def _framing(self, top: Section, name: str) -> str:
         said = top.take(name, str, Framing.AUTO)

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import airflow_stage
 import pytest
-from strandline_airflow import operators
-from strandline_airflow.operators import StrandlineSparkOperator, pack
+from strandline_airflow import application, operators
+from strandline_airflow.application import pack
+from strandline_airflow.operators import StrandlineSparkOperator
 
 from strandline.errors import Terminal, Transient
 from strandline.runs import jars, jvm, spark
@@ -58,7 +59,9 @@ def test_installed_by_pip_it_submits_the_application_beside_the_packages(
 ):
     site = installed(tmp_path)
     monkeypatch.delenv("STRANDLINE_HOME", raising=False)
-    monkeypatch.setattr(operators, "__file__", str(site / "strandline_airflow" / "operators.py"))
+    monkeypatch.setattr(
+        application, "__file__", str(site / "strandline_airflow" / "application.py")
+    )
     operator = StrandlineSparkOperator(task_id="compact", source=source, app="compact.py")
     assert operator.application == str(site / "strandline_apps" / "compact.py")
     names = zipfile.ZipFile(pack(tmp_path / "code.zip")).namelist()
@@ -76,7 +79,7 @@ def installed(folder):
     """A site-packages as pip makes it, far from any checkout."""
     site = folder / "lib" / "python3.11" / "site-packages"
     files = ("strandline/runs/cut.py", "strandline_spark/fold.py", "strandline_apps/compact.py")
-    for name in (*files, "strandline_airflow/operators.py"):
+    for name in (*files, "strandline_airflow/application.py"):
         (site / name).parent.mkdir(parents=True)
         (site / name).touch()
     return site

@@ -126,6 +126,16 @@ def epochs(*told):
             'engine = "alone"\n' + GOOD + '[spark]\nway = "spread"\n',
             ["[spark]: 'way' is spread, which takes Spark"],
         ),
+        (GOOD + '[spark]\noperator = "livy"\n', ["[spark]: 'operator'", "the import path of an A"]),
+        (GOOD + "[spark]\narguments = {}\n", ["[spark]: 'arguments'", "name it in 'operator'"]),
+        (
+            GOOD + '[spark]\noperator = "a.B"\nconf = {}\n',
+            ["[spark]: 'conf' is for spark-submit", "in 'arguments', as B has it"],
+        ),
+        (
+            'engine = "alone"\n' + GOOD + '[spark]\noperator = "a.B"\n',
+            ["[spark]: 'operator' takes Spark"],
+        ),
         (
             GOOD + '[settings]\nbinary.handling.mode = "hexa"\n',
             ["[settings]: 'binary.handling.mode' must be one of bytes, base64,", "'hexa'"],
