@@ -1,4 +1,4 @@
-"""What Airflow loads by the entry point `airflow.plugins`: page, listener, reference of deadlines."""
+"""What Airflow loads by the entry point `airflow.plugins`: page, listener, deadlines."""
 
 from airflow.plugins_manager import AirflowPlugin
 
