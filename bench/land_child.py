@@ -64,8 +64,8 @@ def _landing(broker: str, topic: str, ends: Sequence[int]) -> Callable[[Path], i
     os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="bench-airflow-")
     connection = {"conn_type": "kafka", "extra": {"bootstrap.servers": broker}}
     os.environ["AIRFLOW_CONN_KAFKA_BENCH"] = json.dumps(connection)
-    from strandline_airflow.kafka import KafkaSegments  # noqa: PLC0415 - Airflow has a home now
-    from strandline_airflow.landing import LandingZone  # noqa: PLC0415 - likewise
+    from strandline_airflow.landing.kafka import KafkaSegments  # noqa: PLC0415 - Airflow has a home now
+    from strandline_airflow.landing.zone import LandingZone  # noqa: PLC0415 - likewise
 
     from strandline.runs.lake import SourceLake  # noqa: PLC0415 - likewise
     from strandline.runs.segment import Segment  # noqa: PLC0415 - likewise

@@ -15,7 +15,7 @@ from strandline.timelines.timeline import Opened, Timeline
 _TEMPLATE = "report.html.j2"
 _HERE = Path(__file__).parent
 # How a timeline is drawn is shared with the page in Airflow.
-_TEMPLATES = (_HERE, _HERE.parent / "plugins" / "strandline_airflow" / "templates")
+_TEMPLATES = (_HERE, _HERE.parent / "plugins" / "strandline_airflow" / "page" / "templates")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder
 from events import Stream
 from pyspark.sql import SparkSession
-from strandline_airflow import compact_run, order_run
 from strandline_airflow.dag import source_dags
-from strandline_airflow.publications import Publications
-from strandline_airflow.runs import read_manifest
+from strandline_airflow.runs import compact_run, order_run
+from strandline_airflow.runs.folder import read_manifest
+from strandline_airflow.runs.publications import Publications
 from strandline_spark.work import done
 
 from examples.broker import Broker

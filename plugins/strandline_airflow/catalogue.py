@@ -29,9 +29,9 @@ from strandline.runs.manifest import Work
 from strandline.runs.segment import Gap, Landed, Watermarks
 from strandline.runs.standing import Loss, Run, SourceStanding, TableStanding
 from strandline.sources.source import Source
-from strandline_airflow.kafka import KafkaSegments
-from strandline_airflow.landing import LandingZone
-from strandline_airflow.publications import Publications, Published
+from strandline_airflow.landing.kafka import KafkaSegments
+from strandline_airflow.landing.zone import LandingZone
+from strandline_airflow.runs.publications import Publications, Published
 
 log = logging.getLogger(__name__)
 

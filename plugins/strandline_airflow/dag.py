@@ -27,20 +27,9 @@ from strandline.errors import Terminal
 from strandline.runs.standing import Ended
 from strandline.sources import source as source_file
 from strandline.sources.source import Source
-from strandline_airflow import (
-    assets,
-    backfill,
-    descriptions,
-    epoch,
-    erase,
-    maintain,
-    reconcile,
-    replay,
-    requeue,
-    schedules,
-    steps,
-)
+from strandline_airflow import assets, descriptions, schedules, steps
 from strandline_airflow.folder import SOURCES_VARIABLE
+from strandline_airflow.forms import backfill, epoch, erase, maintain, reconcile, replay, requeue
 from strandline_airflow.names import WATCH
 from strandline_airflow.pipeline import AWAITED, DEFAULT_ARGS, pipeline, worked_off
 from strandline_airflow.schedules import cron
@@ -164,7 +153,7 @@ def _compact_dag(source: Source, path: Path) -> DAG:
 def _plan_landing(source: Source) -> Any:
     @task(task_id="plan")
     def plan() -> list[list[dict[str, Any]]]:
-        from strandline_airflow import land_run
+        from strandline_airflow.landing import land_run
 
         context = get_current_context()
         planned = land_run.plan(source, context["dag_run"].run_after)
@@ -188,7 +177,7 @@ def _report_findings() -> Any:
 def _plan_cut(source: Source) -> Any:
     @task(task_id="plan")
     def plan() -> str:
-        from strandline_airflow import compact_run
+        from strandline_airflow.runs import compact_run
 
         manifest = compact_run.plan(source, get_current_context()["dag_run"].run_after)
         if manifest is None:

@@ -4,7 +4,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from strandline.errors import StrandlineError
-from strandline_airflow.kafka import ANSWER_SECONDS, KafkaSegments
+from strandline_airflow.landing.kafka import ANSWER_SECONDS, KafkaSegments
 
 
 class KafkaHook(KafkaSegments):

@@ -19,7 +19,7 @@ from strandline.sources.nearness import nearest
 from strandline.sources.source import Source
 
 if TYPE_CHECKING:
-    from strandline_airflow.publications import Published
+    from strandline_airflow.runs.publications import Published
 
 log = logging.getLogger(__name__)
 

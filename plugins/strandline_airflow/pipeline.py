@@ -105,7 +105,7 @@ def _plan(source: Source, form: Form) -> Any:
     # Another run of the source may be under way: it is waited for.
     @task(task_id="plan", retries=10)
     def plan() -> str:
-        from strandline_airflow import order_run
+        from strandline_airflow.runs import order_run
 
         with orders.filled_in(form.params, form.scheduled) as (params, run_after):
             order = form.order(source, params, run_after)
@@ -132,7 +132,7 @@ def worked_off(source: Source, manifest: Any, task_id: str) -> None:
 def _alone(source: Source, manifest: Any, task_id: str) -> Any:
     @task(task_id=task_id, pool=pool_name(source))
     def work_off(manifest: str) -> None:
-        from strandline_airflow import alone_run
+        from strandline_airflow.runs import alone_run
 
         alone_run.work_off(manifest)
 
@@ -144,7 +144,7 @@ def _publish(source: Source, manifest: Any) -> Any:
 
     @task(task_id="publish", outlets=[alias, landed], multiple_outputs=False)
     def publish(manifest: str) -> dict[str, Any]:
-        from strandline_airflow import compact_run
+        from strandline_airflow.runs import compact_run
 
         outcome = compact_run.publish(manifest)
         events = get_current_context()["outlet_events"]
@@ -167,7 +167,7 @@ def _publish(source: Source, manifest: Any) -> Any:
 def _report_failures(source: Source, published: Any) -> Any:
     @task(task_id="report", retries=0)
     def report(published: dict[str, Any]) -> None:
-        from strandline_airflow import compact_run
+        from strandline_airflow.runs import compact_run
 
         failed = (
             TableReceipt(**{**fields, "counts": Counts(**fields["counts"])})

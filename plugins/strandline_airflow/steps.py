@@ -16,7 +16,7 @@ def land(source: Source, connection: str = "") -> Any:
 
     @task(task_id="land", map_index_template="{{ segment_label }}")
     def land(group: list[dict[str, Any]], connection: str) -> list[dict[str, Any]]:
-        from strandline_airflow import land_run
+        from strandline_airflow.landing import land_run
 
         segments = [Segment(**fields) for fields in group]
         context: Any = get_current_context()  # declared without keys of our own
@@ -33,7 +33,7 @@ def collect(source: Source, planned: Any, landed: Any) -> Any:
     # Also after a failed `land`: what did land is there, and compaction is to know.
     @task(task_id="collect", trigger_rule="all_done", outlets=[alias])
     def collect(planned: list[list[dict[str, Any]]] | None, landed: Any) -> None:
-        from strandline_airflow import land_run
+        from strandline_airflow.landing import land_run
 
         event = get_current_context()["outlet_events"][alias]
         segments = [Segment(**fields) for group in planned or () for fields in group]

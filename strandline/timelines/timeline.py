@@ -149,9 +149,7 @@ class _Version:
 
     @property
     def opened(self) -> Opened:
-        if self.row[MOVED_FROM]:
-            return Opened.KEY_MOVE
-        return {"r": Opened.SNAPSHOT, "c": Opened.CREATE}.get(str(self.row[OP]), Opened.UPDATE)
+        return opened_by(self.row)
 
     @property
     def neighbours(self) -> set[str]:
@@ -263,6 +261,13 @@ def _bar(version: _Version, versions: list[_Version], axis: _Axis, lanes: Mappin
         row=version.row,
         before=None if before is None else before.row,
     )
+
+
+def opened_by(row: Row) -> Opened:
+    """What began a version."""
+    if row[MOVED_FROM]:
+        return Opened.KEY_MOVE
+    return {"r": Opened.SNAPSHOT, "c": Opened.CREATE}.get(str(row[OP]), Opened.UPDATE)
 
 
 def is_unsent(row: Row, name: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from strandline.changes.columns import CLOSED_BY, MOVED_FROM, MOVED_TO
 from strandline.changes.version import ClosedBy
-from strandline.timelines.timeline import Bar, Opened, Row, is_unsent
+from strandline.timelines.timeline import Bar, Opened, Row, is_unsent, opened_by
 
 NOT_SENT = "not sent"
 
@@ -24,21 +24,27 @@ _CLOSED = {
 }
 
 
+def happened(row: Row) -> str:
+    """The last thing that happened to the row of a version: what ended it, else what began it."""
+    how = row[CLOSED_BY]
+    if how is None:
+        return _began(row)
+    return f"moved to {row[MOVED_TO]}" if how == ClosedBy.KEY_MOVE else _CLOSED[ClosedBy(str(how))]
+
+
 def opening(bar: Bar) -> str:
     """What began a version."""
-    if bar.opened is Opened.KEY_MOVE:
-        return f"moved here from {bar.row[MOVED_FROM]}"
-    return _OPENED[bar.opened]
+    return _began(bar.row)
 
 
 def closing(bar: Bar) -> str:
     """What ended a version; that it stands where nothing did."""
-    how = bar.row[CLOSED_BY]
-    if how is None:
-        return "stands"
-    return (
-        f"moved to {bar.row[MOVED_TO]}" if how == ClosedBy.KEY_MOVE else _CLOSED[ClosedBy(str(how))]
-    )
+    return "stands" if bar.row[CLOSED_BY] is None else happened(bar.row)
+
+
+def _began(row: Row) -> str:
+    how = opened_by(row)
+    return f"moved here from {row[MOVED_FROM]}" if how is Opened.KEY_MOVE else _OPENED[how]
 
 
 def spelled(row: Row, name: str) -> str:

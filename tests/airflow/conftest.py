@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 import receivers
 from deltalake import write_deltalake
-from strandline_airflow.kafka import KafkaSegments
-from strandline_airflow.landing import LandingZone
-from strandline_airflow.manifests import Manifests
+from strandline_airflow.landing.kafka import KafkaSegments
+from strandline_airflow.landing.zone import LandingZone
 from strandline_airflow.orders import Order, applied_of
-from strandline_airflow.publications import Publications
+from strandline_airflow.runs.manifests import Manifests
+from strandline_airflow.runs.publications import Publications
 
 from examples.embedded_kafka import EmbeddedKafka
 from strandline.changes.record import Coordinates, Record

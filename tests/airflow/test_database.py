@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 from deltalake import DeltaTable
-from strandline_airflow import database
+from strandline_airflow.forms import database
 
 from strandline.errors import Terminal
 

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 from page_stage import NOON
-from strandline_airflow import erase
+from strandline_airflow.forms import erase
 
 from strandline.errors import SpecError
 from strandline.runs.erasure import digest

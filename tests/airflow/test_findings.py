@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from strandline_airflow.findings import _indented, _never_seen, _text
+from strandline_airflow.page.findings import _indented, _never_seen, _text
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@ import pytest
 from airflow_stage import kafka_connection
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient
-from strandline_airflow import kafka as kafka_module
-from strandline_airflow.kafka import KafkaSegments
+from strandline_airflow.landing import kafka as kafka_module
+from strandline_airflow.landing.kafka import KafkaSegments
 
 from strandline.errors import Terminal, Transient
 from strandline.runs.segment import Segment, Watermarks

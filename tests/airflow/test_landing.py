@@ -9,10 +9,10 @@ from datetime import UTC, date, datetime
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from strandline_airflow import findings
-from strandline_airflow.kafka import KafkaSegments
-from strandline_airflow.landing import GAPS, LandingZone, Progress
+from strandline_airflow.landing.kafka import KafkaSegments
+from strandline_airflow.landing.zone import GAPS, LandingZone, Progress
 from strandline_airflow.ledger import ROW_GROUP
+from strandline_airflow.page import findings
 
 from bench import landed
 from examples.embedded_kafka import EmbeddedKafka

@@ -20,7 +20,8 @@ from airflow.utils.types import DagRunTriggeredByType
 from deltalake import write_deltalake
 from page_stage import EVIL, HISTORY, NOON, ORDERS, client, version
 from sqlalchemy import delete, select
-from strandline_airflow import page, permission
+from strandline_airflow.page import app as page
+from strandline_airflow.page import permission
 from strandline_airflow.watching import Watcher
 
 from strandline.changes.version import ClosedBy
@@ -76,7 +77,7 @@ def test_a_viewer_sees_it(server, see, source):
 
 
 def test_it_only_reads(server, source):
-    for view in ("", "source", "table", "quarantine", "key", "record"):
+    for view in ("", "source", "table", "quarantine", "key", "record", "changes", "rows"):
         answer = client(server, "vic", "v").post(view, params={"source": source.name})
         assert answer.status_code == 405
 
@@ -392,6 +393,35 @@ def test_versions_are_told_by_what_they_changed_in_words_and_in_sqls_spelling(
 
 
 @pytest.mark.usefixtures("published")
+def test_the_keys_that_changed_last_are_told_with_what_happened_to_them(see):
+    found = see("changes", source="shop", table="orders")
+    assert '2026-11-20 12:00:04 {"id":2} table truncated' in found.text
+    assert '2026-11-20 12:00:03 {"id":9} moved here from {"id":1}' in found.text
+    assert '{"id":1} moved to {"id":9}' in found.text
+    assert any("key?source=shop" in link for link in found.links)
+
+
+@pytest.mark.usefixtures("published")
+def test_a_table_is_shown_as_it_stood_at_a_moment(see):
+    def text(at):
+        return see("rows", source="shop", table="orders", at=at).text
+
+    assert 'All rows that stood then: 1. key row {"id":1} id 1; name Ada' in text(
+        "2026-11-20T12:00:00.5Z"
+    )
+    assert "All rows that stood then: 0. key row No row stood then." in text("2020-01-01")
+    assert '{"id":9}' in see("rows", source="shop", table="orders").text
+    assert "'at' must be a moment such as" in text("yesterday")
+
+
+@pytest.mark.usefixtures("published")
+def test_a_table_says_where_its_history_lies_and_how_it_is_read(see, lake):
+    text = see("table", source="shop", table="orders").text
+    path = lake.history("orders")
+    assert f"delta.`{path}` VERSION AS OF 0 WHERE _is_current" in text
+
+
+@pytest.mark.usefixtures("published")
 def test_a_truncate_is_a_line_across(see):
     assert "TRUNCATE" in see("key", source="shop", table="orders", key='{"id": "2"}').text
 
@@ -417,12 +447,12 @@ def test_every_link_is_relative_and_leads_somewhere(see, quarantine):
         seen.add(view)
         found = see(view)
         assert found.status == 200, view
-        for link in set(found.links) - {"key"}:  # where the form leads
+        for link in set(found.links) - {"key", "rows"}:  # where the form leads
             assert not link.startswith(("/", "http")), link
             if not link.startswith("../dags/") and link.removeprefix("./") not in seen:
                 left.append(link.removeprefix("./"))
     views = {view.partition("?")[0] for view in seen}
-    assert views == {"", "source", "table", "quarantine", "key", "record"}
+    assert views == {"", "source", "table", "quarantine", "key", "record", "changes"}
 
 
 # ---------------------------------------------------- bad input

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 from strandline_airflow.ledger import Superseded
-from strandline_airflow.manifests import Manifests
-from strandline_airflow.runs import read_manifest, read_receipt, write_manifest
+from strandline_airflow.runs.folder import read_manifest, read_receipt, write_manifest
+from strandline_airflow.runs.manifests import Manifests
 
 from strandline.alone.stores.tables import read_text, write_text
 from strandline.errors import Terminal, Transient

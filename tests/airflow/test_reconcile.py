@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 from page_stage import NOON
-from strandline_airflow import reconcile
-from strandline_airflow.publications import Publications
+from strandline_airflow.forms import reconcile
+from strandline_airflow.runs.publications import Publications
 
 from strandline.errors import SpecError, Terminal
 from strandline.runs.lake import SourceLake

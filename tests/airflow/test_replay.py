@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 from page_stage import NOON
-from strandline_airflow import replay
+from strandline_airflow.forms import replay
 
 from strandline.errors import SpecError
 from strandline.runs.manifest import Work

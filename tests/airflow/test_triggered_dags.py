@@ -4,10 +4,11 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from strandline_airflow import backfill, epoch, land_run
 from strandline_airflow.dag import source_dags
-from strandline_airflow.epochs import Epochs
-from strandline_airflow.kafka import KafkaSegments
+from strandline_airflow.forms import backfill, epoch
+from strandline_airflow.landing import land_run
+from strandline_airflow.landing.kafka import KafkaSegments
+from strandline_airflow.runs.epochs import Epochs
 
 from strandline.errors import SpecError, Terminal, Transient
 

@@ -132,7 +132,8 @@ def of_spark(doors: Doors) -> None:
 def of_airflow(doors: Doors) -> None:
     """All ways in which a task without Spark writes."""
     from deltalake import DeltaTable  # noqa: PLC0415
-    from strandline_airflow import ledger, runs  # noqa: PLC0415
+    from strandline_airflow import ledger  # noqa: PLC0415
+    from strandline_airflow.runs import folder as runs  # noqa: PLC0415
 
     doors.put(ledger, "write_deltalake", lambda table, *_, **__: table.table_uri)
     doors.put(DeltaTable, "create", lambda uri, *_, **__: uri)
@@ -141,7 +142,7 @@ def of_airflow(doors: Doors) -> None:
 
 def of_alone(doors: Doors) -> None:
     """All ways in which a run without Spark writes."""
-    from strandline_airflow import runs  # noqa: PLC0415
+    from strandline_airflow.runs import folder as runs  # noqa: PLC0415
 
     of_tables(doors)
     doors.put(runs, "write_text", lambda uri, _: uri)

@@ -13,17 +13,9 @@ import airflow_stage
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
-from strandline_airflow import (
-    alone_run,
-    compact_run,
-    erase,
-    land_run,
-    maintain,
-    order_run,
-    reconcile,
-    replay,
-    requeue,
-)
+from strandline_airflow.forms import erase, maintain, reconcile, replay, requeue
+from strandline_airflow.landing import land_run
+from strandline_airflow.runs import alone_run, compact_run, order_run
 
 from chaos import worker
 from chaos.doors import Doors, fate_of_environment, of_airflow, of_alone, of_spark

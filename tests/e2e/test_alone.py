@@ -2,7 +2,7 @@
 
 import pytest
 from shop_stage import opened
-from strandline_airflow import reconcile
+from strandline_airflow.forms import reconcile
 
 from examples.embedded_kafka import EmbeddedKafka
 from strandline.errors import SpecError

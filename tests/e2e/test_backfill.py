@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import airflow_stage
 import pytest
-from strandline_airflow import backfill
+from strandline_airflow.forms import backfill
 
 from examples.embedded_kafka import EmbeddedKafka
 from strandline.errors import SpecError, Terminal

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 from deltalake import DeltaTable
-from strandline_airflow import erase, reconcile, replay
+from strandline_airflow.forms import erase, reconcile, replay
 
 from strandline.errors import SpecError
 

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from strandline_airflow import epoch, replay
-from strandline_airflow.epochs import Epochs
+from strandline_airflow.forms import epoch, replay
+from strandline_airflow.runs.epochs import Epochs
 
 from strandline.changes.rules import Epoch
 from strandline.errors import SpecError

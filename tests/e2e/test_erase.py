@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from strandline_airflow import compact_run, erase
+from strandline_airflow.forms import erase
+from strandline_airflow.runs import compact_run
 
 from strandline.errors import SpecError, Terminal
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
-from strandline_airflow import maintain
+from strandline_airflow.forms import maintain
 from strandline_airflow.pipeline import Form
 
 pytestmark = pytest.mark.heavy

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from strandline_airflow import reconcile
+from strandline_airflow.forms import reconcile
 
 from strandline.errors import SpecError
 

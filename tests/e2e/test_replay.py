@@ -2,7 +2,7 @@
 
 import pytest
 from deltalake import DeltaTable
-from strandline_airflow import replay
+from strandline_airflow.forms import replay
 
 from strandline.errors import SpecError
 

@@ -4,8 +4,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from strandline_airflow import order_run, requeue
-from strandline_airflow.runs import read_manifest
+from strandline_airflow.forms import requeue
+from strandline_airflow.runs import order_run
+from strandline_airflow.runs.folder import read_manifest
 from strandline_spark.work import done
 
 from strandline.errors import SpecError

@@ -2,7 +2,7 @@
 
 import pytest
 from events import COLUMNS
-from strandline_airflow import replay
+from strandline_airflow.forms import replay
 
 pytestmark = pytest.mark.heavy
 

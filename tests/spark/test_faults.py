@@ -10,8 +10,8 @@ import pytest
 from damage import corrupt, gone
 from events import Stream
 from pyspark.sql import DataFrame
-from strandline_airflow.publications import Publications
-from strandline_airflow.runs import read_receipt, write_manifest
+from strandline_airflow.runs.folder import read_receipt, write_manifest
+from strandline_airflow.runs.publications import Publications
 from strandline_spark import attempts, delta
 from strandline_spark.engine import CaptureLake
 from strandline_spark.spread import replacement

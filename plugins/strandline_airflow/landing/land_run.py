@@ -12,8 +12,8 @@ from strandline.runs.lake import SourceLake
 from strandline.runs.segment import Limits, Segment, Truncation, is_again, newcomers
 from strandline.runs.segment import plan as plan_segments
 from strandline.sources.source import Source
-from strandline_airflow.kafka import KafkaSegments
-from strandline_airflow.landing import LandingZone
+from strandline_airflow.landing.kafka import KafkaSegments
+from strandline_airflow.landing.zone import LandingZone
 
 log = logging.getLogger(__name__)
 

@@ -16,6 +16,6 @@ async def site(
     send: Callable[[_Message], Awaitable[None]],
 ) -> None:
     """Answers one request."""
-    from strandline_airflow.page import app  # noqa: PLC0415 - see above
+    from strandline_airflow.page.app import app  # noqa: PLC0415 - see above
 
     await app(scope, receive, send)

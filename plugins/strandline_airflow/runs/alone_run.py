@@ -4,8 +4,8 @@ import logging
 
 from strandline.alone.work import work_off as worked_off
 from strandline.runs.lake import SourceLake
-from strandline_airflow.publications import Publications
-from strandline_airflow.runs import read_manifest, write_receipt
+from strandline_airflow.runs.folder import read_manifest, write_receipt
+from strandline_airflow.runs.publications import Publications
 
 log = logging.getLogger(__name__)
 

@@ -52,7 +52,7 @@ def dag(source: Source, path: Path) -> DAG:
 
 def run(source: Source, params: dict[str, Any], run_after: datetime) -> int | None:
     """Declares the epoch; its number, None where only the plan was asked for."""
-    from strandline_airflow.epochs import Epochs, shown
+    from strandline_airflow.runs.epochs import Epochs, shown
 
     moment = orders.instant(params["since"], "since", by=run_after)
     if moment is None:
@@ -79,7 +79,7 @@ def run(source: Source, params: dict[str, Any], run_after: datetime) -> int | No
 def applied_since(source: Source, moment: datetime) -> dict[str, int]:
     """By table: records of that Kafka time or later that are applied already."""
     from strandline.alone.stores import tables
-    from strandline_airflow.publications import Publications
+    from strandline_airflow.runs.publications import Publications
 
     lake = SourceLake(source.lake, source.name)
     stored = tables.opened(lake.landing)

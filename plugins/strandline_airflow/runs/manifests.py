@@ -15,11 +15,11 @@ from strandline.runs.cut import Pin, next_manifest
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest
 from strandline.sources.source import Source
-from strandline_airflow.epochs import Epochs
-from strandline_airflow.landing import LandingZone
+from strandline_airflow.landing.zone import LandingZone
 from strandline_airflow.ledger import Claim, Ledger
 from strandline_airflow.orders import Order
-from strandline_airflow.publications import Publications, Published
+from strandline_airflow.runs.epochs import Epochs
+from strandline_airflow.runs.publications import Publications, Published
 
 MANIFESTS = pa.schema(
     [

@@ -15,10 +15,10 @@ from strandline.runs.manifest import Work
 from strandline.runs.receipt import TableReceipt
 from strandline.sources.source import Source
 from strandline_airflow import orders
-from strandline_airflow.landing import LandingZone
-from strandline_airflow.manifests import Manifests
-from strandline_airflow.publications import Publications, Published
-from strandline_airflow.runs import clock, read_manifest, read_receipt, write_manifest
+from strandline_airflow.landing.zone import LandingZone
+from strandline_airflow.runs.folder import clock, read_manifest, read_receipt, write_manifest
+from strandline_airflow.runs.manifests import Manifests
+from strandline_airflow.runs.publications import Publications, Published
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from airflow.utils.types import DagRunTriggeredByType
 from fastapi import HTTPException, Request
 
 from strandline.errors import SpecError
-from strandline_airflow.permission import permitted
+from strandline_airflow.page.permission import permitted
 
 log = logging.getLogger(__name__)
 

@@ -47,7 +47,7 @@ _PARAMS = {
 def order(source: Source, params: dict[str, Any], run_after: datetime) -> Order:
     """What the form asks for, with every moment pinned to the run's own time."""
     from strandline.runs.lake import SourceLake
-    from strandline_airflow.publications import Publications
+    from strandline_airflow.runs.publications import Publications
 
     last = Publications(SourceLake(source.lake, source.name)).last()
     rows = orders.chosen(source, last, params["tables"])

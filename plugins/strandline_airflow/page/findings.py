@@ -7,6 +7,7 @@ their bytes, and no table is read into memory.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from deltalake import DeltaTable
@@ -30,6 +31,17 @@ _SAMPLE = 240  # letters of a record on a page of many
 _WHOLE = 100_000  # letters of one record
 _AT = (
     'SELECT * FROM stored WHERE topic = :topic AND "partition" = :partition AND "offset" = :offset'
+)
+SHOWN_ROWS = 50
+# Rows whose keys are told apart for the last ones that changed: a key may come often among them.
+_LAST_ROWS = 500
+_LAST = (
+    "SELECT _key, _valid_from, _valid_to, _op, _closed_by, _moved_from, _moved_to FROM stored"
+    " ORDER BY coalesce(_valid_to, _valid_from) DESC, _seq_from DESC LIMIT :most"
+)
+_AS_OF = (
+    "SELECT * FROM stored WHERE _valid_from <= to_timestamp(:moment)"
+    " AND (_valid_to > to_timestamp(:moment) OR _valid_to IS NULL) ORDER BY _key LIMIT :most"
 )
 _INTERNAL = frozenset(name for name, _ in INTERNAL_COLUMNS)
 
@@ -161,6 +173,22 @@ def story(source: Source, table: TableStanding, key: str) -> Story:
         total=len(versions),
         refused=refused,
     )
+
+
+def last_changed(source: Source, table: TableStanding) -> tuple[Mapping[str, Any], ...]:
+    """The keys that changed last, each by the last that happened to it; the newest first."""
+    found = tables.rows(_history(source, table), _LAST, most=_LAST_ROWS)
+    newest: dict[str, Mapping[str, Any]] = {}
+    for row in found:
+        newest.setdefault(row[KEY], row)
+    return tuple(newest.values())[:SHOWN_ROWS]
+
+
+def as_of(source: Source, table: TableStanding, moment: datetime) -> tuple[Mapping[str, Any], ...]:
+    """The first rows, by key, that stood at a moment; one more than are shown where there are."""
+    text = moment.astimezone(UTC).isoformat()
+    found = tables.rows(_history(source, table), _AS_OF, moment=text, most=SHOWN_ROWS + 1)
+    return tuple({**_printed(table.topic, row), KEY: row[KEY]} for row in found)
 
 
 def _history(source: Source, table: TableStanding) -> DeltaTable:

@@ -23,7 +23,7 @@ from strandline_airflow.pipeline import Form, ordered
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-    from strandline_airflow.publications import Published
+    from strandline_airflow.runs.publications import Published
 
 _PARAMS = {
     "tables": orders.tables("The tables whose records are read again; none: all."),
@@ -51,7 +51,7 @@ _COUNTED = (
 def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order:
     """What the form asks for; `SpecError` where nothing of it is in quarantine."""
     from strandline.alone.stores import tables
-    from strandline_airflow.publications import Publications
+    from strandline_airflow.runs.publications import Publications
 
     selection = _selection(params)
     lake = SourceLake(source.lake, source.name)

@@ -79,7 +79,7 @@ def _report() -> Any:
 
 def segments(source: Source, params: dict[str, Any], run_after: datetime) -> tuple[Segment, ...]:
     """What the form asks for, as far as the cluster has it; the same for every try of a run."""
-    from strandline_airflow.land_run import opened
+    from strandline_airflow.landing.land_run import opened
 
     wanted = Wanted(params["partition"], params["start_offset"], params["end_offset"])
     since, until = orders.span(params)
@@ -128,7 +128,7 @@ def _refuse_silence(
 
 def register(source: Source, planned: tuple[Segment, ...]) -> None:
     """Puts the incarnations on record before anything of them is landed, once."""
-    from strandline_airflow.landing import LandingZone
+    from strandline_airflow.landing.zone import LandingZone
 
     zone = LandingZone(SourceLake(source.lake, source.name))
     zone.ensure()

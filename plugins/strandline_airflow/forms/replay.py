@@ -19,7 +19,7 @@ from strandline_airflow.orders import Order
 from strandline_airflow.pipeline import Form, ordered
 
 if TYPE_CHECKING:
-    from strandline_airflow.publications import Published
+    from strandline_airflow.runs.publications import Published
 
 _PARAMS = {
     "tables": orders.tables("The tables to rebuild; none: all."),
@@ -44,7 +44,7 @@ _PARAMS = {
 
 def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order:
     """What the form asks for; `SpecError` where there is nothing to rebuild or to take back."""
-    from strandline_airflow.publications import Publications
+    from strandline_airflow.runs.publications import Publications
 
     lake = SourceLake(source.lake, source.name)
     rows = orders.chosen(source, Publications(lake).last(), params["tables"])
@@ -98,7 +98,7 @@ def _undo(
 
     Raises `SpecError` where it swapped none of them, or not all that are `named`.
     """
-    from strandline_airflow.manifests import Manifests
+    from strandline_airflow.runs.manifests import Manifests
 
     taken = Manifests(lake).numbered(number)
     if taken is None or taken.work is not Work.REPLAY or not Rebuild(**taken.order).swap:

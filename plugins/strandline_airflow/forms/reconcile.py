@@ -56,7 +56,7 @@ _PARAMS = {
 
 def order(source: Source, params: dict[str, Any], run_after: datetime) -> Order:
     """What the form asks for, as far as it can be told without reading any rows."""
-    from strandline_airflow.publications import Publications
+    from strandline_airflow.runs.publications import Publications
 
     options, described = _compared_with(params, run_after)
     lake = SourceLake(source.lake, source.name)
@@ -84,7 +84,7 @@ def order(source: Source, params: dict[str, Any], run_after: datetime) -> Order:
 def _check_rows(source: Source, params: Mapping[str, Any]) -> None:
     """Refuses rows that are nowhere: a connection that is missing, a file that is not there."""
     if params["connection"]:
-        from strandline_airflow import database
+        from strandline_airflow.forms import database
 
         database.check(params["connection"])
     elif source.alone and not is_whole_path(params["snapshot"]):
@@ -137,7 +137,7 @@ def _compared_with(params: Mapping[str, Any], run_after: datetime) -> tuple[Reco
 
 
 def _read(options: Reconciliation, connection: str, query: str) -> Mapping[str, Any]:
-    from strandline_airflow import database
+    from strandline_airflow.forms import database
 
     asked = database.copied(connection, query, options.snapshot)
     return {"as_of": options.as_of or asked.isoformat()}

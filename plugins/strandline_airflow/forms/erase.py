@@ -20,7 +20,7 @@ from strandline_airflow.orders import Order
 from strandline_airflow.pipeline import Form, ordered
 
 if TYPE_CHECKING:
-    from strandline_airflow.publications import Published
+    from strandline_airflow.runs.publications import Published
 
 _RECENT = 1_000  # runs among which an erasure is looked for that may have to be repeated
 
@@ -39,7 +39,7 @@ _PARAMS = {
 
 def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order:
     """What the form asks for; its lines, options and errors name no key."""
-    from strandline_airflow.publications import Publications
+    from strandline_airflow.runs.publications import Publications
 
     if not params["table"] or not params["keys"]:
         raise SpecError("name the table and at least one of its keys in the form")
@@ -61,7 +61,7 @@ def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order
 
 def _refuse_waiting(source: Source, lake: SourceLake, row: "Published") -> None:
     """`Terminal` where records wait that may be of the keys: nobody has read their keys yet."""
-    from strandline_airflow.landing import LandingZone
+    from strandline_airflow.landing.zone import LandingZone
 
     waiting = sum(
         one.next_offset - row.applied.get(one.topic_id, {}).get(one.partition, one.first_offset)
@@ -82,7 +82,7 @@ def _meant(lake: SourceLake, row: "Published", given: Sequence[str]) -> list[str
     Raises `SpecError` where one is none of the table. It tells their places in the form and no
     keys: the log stays when they are erased.
     """
-    from strandline_airflow import stores
+    from strandline_airflow.runs import stores
 
     table = str(row.table)
     shape = stores.shape(lake, table)
@@ -110,7 +110,7 @@ def _repeated(lake: SourceLake, row: "Published", given: Sequence[str]) -> list[
 
     They have to be JSON: no row is left that tells of which column a value is.
     """
-    from strandline_airflow import stores
+    from strandline_airflow.runs import stores
 
     keys = list(map(lookup.alone, given))
     if not set(map(digest, keys)) <= stores.erased(lake, row.number - _RECENT):
@@ -130,7 +130,7 @@ def _like(place: int, key: str, shape: str) -> str:
 
 def _all_that_goes(lake: SourceLake, table: str, keys: list[str]) -> Iterator[str]:
     """Lines that count what goes, and say which places of the form have no version."""
-    from strandline_airflow import stores
+    from strandline_airflow.runs import stores
 
     linked = stores.linked(lake, table, keys)
     every = [*sorted(set(keys)), *linked]

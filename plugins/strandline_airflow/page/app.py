@@ -41,10 +41,11 @@ from strandline.sources import source as source_file
 from strandline.sources.source import Source
 from strandline.timelines import picture, words
 from strandline.timelines.timeline import Opened
-from strandline_airflow import catalogue, chart, findings, readiness, trigger, watching
+from strandline_airflow import catalogue, watching
 from strandline_airflow.folder import folder_of_sources
 from strandline_airflow.names import WATCH
-from strandline_airflow.permission import permitted
+from strandline_airflow.page import chart, findings, readiness, trigger
+from strandline_airflow.page.permission import permitted
 
 log = logging.getLogger(__name__)
 
@@ -172,7 +173,30 @@ def one_table(source: NamedSource, table: NamedTable) -> Response:
         table=found,
         runs=runs[:_RUNS_SHOWN],
         day=chart.day_of_table(runs, now),
+        history=SourceLake(source.lake, source.name).history(found.table),
         now=now,
+    )
+
+
+@app.get("/changes")
+def last_changes(source: NamedSource, table: NamedTable) -> Response:
+    """The keys of a table that changed last, as what a truncate or a move did to several."""
+    found = _table(_standing(source), table)
+    rows = findings.last_changed(source, found)
+    return _shown("changes", source=source, table=found, rows=rows, happened=words.happened)
+
+
+@app.get("/rows")
+def rows_as_of(
+    source: NamedSource, table: NamedTable, at: Annotated[str, Query(max_length=40)] = ""
+) -> Response:
+    """The rows of a table as they stood at a moment in UTC, the first of them by key."""
+    found = _table(_standing(source), table)
+    moment = _instant(at) if at.strip() else _now()
+    rows = findings.as_of(source, found, moment)
+    most = findings.SHOWN_ROWS
+    return _shown(
+        "rows", source=source, table=found, at=moment, rows=rows[:most], more=len(rows) > most
     )
 
 
@@ -363,6 +387,17 @@ def _dag_runs(dags: list[str]) -> list[Mapping[str, Any]]:
     query = select(*columns).where(DagRun.dag_id.in_(dags)).order_by(DagRun.run_after.desc())
     with create_session() as session:
         return [row._asdict() for row in session.execute(query.limit(_RUNS_SHOWN))]
+
+
+def _instant(text: str) -> datetime:
+    """A moment that somebody wrote; one without an offset is in UTC."""
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise SpecError(
+            f"'at' must be a moment such as 2026-11-21T12:00:00Z, not '{text}'"
+        ) from error
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _now() -> datetime:

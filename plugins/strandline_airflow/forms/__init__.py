@@ -1,0 +1,1 @@
+"""The DAGs that people trigger: the form of each, and the order that it becomes."""

@@ -1,0 +1,1 @@
+"""From Kafka into the landing table."""

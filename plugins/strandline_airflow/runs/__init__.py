@@ -1,0 +1,1 @@
+"""What a run is made of: its manifest, its steps around the engine, its publication."""
