@@ -21,6 +21,13 @@ _CONTEXT = (
     ("__debezium.context.connectorName", "postgresql"),
     ("__debezium.context.runId", "01a1fb56-8fdf-722a-8542-9b25b124655f"),
 )
+_SOURCE = {
+    "version": "string", "connector": "string", "name": "string", "ts_ms": "int64",
+    "snapshot": "string?", "db": "string", "sequence": "string?", "ts_us": "int64?",
+    "ts_ns": "int64?", "schema": "string", "table": "string", "txId": "int64?", "lsn": "int64?",
+    "xmin": "int64?", "origin": "string?", "origin_lsn": "int64?",
+}  # fmt: skip
+_TRANSACTION = {"id": "string", "total_order": "int64", "data_collection_order": "int64"}
 _MOVES = ("__debezium.newkey", "__debezium.oldkey")
 _HEADER = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
 
@@ -32,8 +39,7 @@ def topic(table: str) -> str:
 
 def keys(changes: Stream, *, schemas: bool) -> pa.Array:
     """Record keys; NULL for truncates."""
-    schema = _struct("Key", [_field(COLUMNS[0])])
-    named = _with_schema(_key_text(changes.key), schema if schemas else None)
+    named = _with_schema(_key_text(changes.key), key_schema() if schemas else None)
     return _bytes(pc.if_else(pa.array(changes.op == TRUNCATE), pa.scalar(None, pa.string()), named))
 
 
@@ -71,15 +77,14 @@ def records(changes: Stream, table: str, *, schemas: bool) -> pa.Array:
         text(changes.micros + 120_000),
         "000}",
     )
-    return _bytes(_with_schema(payload, _envelope(table) if schemas else None))
+    return _bytes(_with_schema(payload, value_schema(table) if schemas else None))
 
 
 def headers(changes: Stream, *, schemas: bool) -> pa.ListArray:
     """The context of the connector's run, and before it the other key of a move."""
     other = np.maximum(changes.moved_to, changes.moved_from)
     moved = other != NOBODY
-    schema = _struct("Key", [_field(COLUMNS[0])])
-    own = _with_schema(_key_text(other[moved]), schema if schemas else None)
+    own = _with_schema(_key_text(other[moved]), key_schema() if schemas else None)
     names = [*(name for name, _ in _CONTEXT), *_MOVES]
     texts = pa.concat_arrays([pa.array([value for _, value in _CONTEXT]), own.cast(pa.string())])
     width = len(_CONTEXT)
@@ -135,23 +140,35 @@ def _with_schema(payload: pa.Array, schema: Mapping[str, object] | None) -> pa.A
     return _joined(f'{{"schema":{written},"payload":', payload, "}")
 
 
-def _envelope(table: str) -> dict[str, object]:
+def key_schema() -> dict[str, object]:
+    """The Connect schema of keys."""
+    return _struct("Key", [_field(COLUMNS[0])])
+
+
+def value_schema(table: str) -> dict[str, object]:
+    """That of values, as connector 3.7 has it: in the order of its fields Avro writes them."""
     row = [_field(column) for column in COLUMNS]
-    images = [_struct("Value", row) | {"optional": True, "field": f} for f in ("before", "after")]
-    told = [
-        {"type": "int64", "optional": True, "field": name}
-        for name in ("ts_ms", "ts_us", "ts_ns", "txId", "lsn", "xmin", "origin_lsn")
+    images = [
+        {**_struct(f"{topic(table)}.Value", row), "optional": True, "field": image}
+        for image in ("before", "after")
     ]
-    words = [
-        {"type": "string", "optional": True, "field": name}
-        for name in ("version", "connector", "name", "snapshot", "db", "sequence", "schema",
-                     "table", "origin")
-    ]  # fmt: skip
-    source = _struct("io.debezium.connector.postgresql.Source", told + words)
-    operation = {"type": "string", "optional": False, "field": "op"}
-    emitted = [{"type": "int64", "optional": True, "field": f} for f in ("ts_ms", "ts_us", "ts_ns")]
-    fields = [*images, source | {"field": "source"}, operation, *emitted]
+    source = _struct("io.debezium.connector.postgresql.Source", _fields(_SOURCE))
+    transaction = {**_struct("event.block", _fields(_TRANSACTION)), "optional": True}
+    fields = [
+        *images,
+        {**source, "field": "source"},
+        {**transaction, "field": "transaction"},
+        *_fields({"op": "string", "ts_ms": "int64?", "ts_us": "int64?", "ts_ns": "int64?"}),
+    ]
     return _struct(f"{topic(table)}.Envelope", fields)
+
+
+def _fields(types: Mapping[str, str]) -> list[dict[str, object]]:
+    """Fields of these types, of which a question mark makes an optional one."""
+    return [
+        {"type": of.removesuffix("?"), "optional": of.endswith("?"), "field": name}
+        for name, of in types.items()
+    ]
 
 
 def _struct(name: str, fields: Sequence[Mapping[str, object]]) -> dict[str, object]:

@@ -11,7 +11,8 @@ NOT_MEASURED = "not measured"
 _MB = 1_000_000
 _LEGEND = (
     "Records a second of one process on one core, medians after a warm-up, with the slowest and "
-    "the fastest round. Beside each the time of DuckDB's single pass over the same records, on one "
+    "the fastest round. Beside each the time of DuckDB's single pass over the same records (those "
+    "in Avro it has in JSON), on one "
     "thread and in turns with the subject: from a file of records to a file of versions. *In "
     "units* is how many such passes the subject takes, the median over the rounds; of few "
     "records, which slow subjects have, much of a pass is its beginning. Making the records is not "

@@ -16,9 +16,11 @@ import pyarrow.compute as pc
 
 from bench import envelope, landed
 from bench.columns import COLUMNS
+from bench.core import avro
 from bench.stream import CREATE, UPDATE, Batch, Shape, stream
 from strandline.changes.record import Coordinates, Record
 from strandline.changes.rules import PLACEHOLDER, TableRules
+from strandline.formats.registry.schemas import NONE, Schemas
 from strandline.law.landed import Headers, Landed
 
 TABLE = "orders"
@@ -35,13 +37,16 @@ class Records:
     """One table's records, in the order of their arrival.
 
     `table`, `rows` and `landed` are the same records. `rules` is what a source file says of the
-    table: the types of columns where the records do not embed their schemas, as `described` do.
+    table: the types of columns where the records do not tell their schemas, as `described` do.
     `versions`: how many the law makes of them; two changes of a key never leave equal rows.
+    `schemas` are those that records name; `json` are such records in JSON, for DuckDB.
     """
 
     table: pa.Table = field(repr=False)
     described: bool
     versions: int
+    schemas: Schemas = field(default=NONE, repr=False)
+    json: pa.Table | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -70,6 +75,13 @@ def plain(changes: int) -> Records:
 def described(changes: int) -> Records:
     """The same with embedded schemas."""
     return _made(_shape(changes, schemas=True))
+
+
+def in_avro(changes: int) -> Records:
+    """The same in Avro, by two schemas."""
+    json = plain(changes)
+    table, schemas = avro.encoded(json.table, TABLE)
+    return Records(table, True, json.versions, schemas, json.table)
 
 
 def partial(changes: int) -> Records:

@@ -55,12 +55,20 @@ ROWS = (
         records.described, _whole(subjects.decode), False, 120_000, 250_000,
     ),
     Row(
+        "avro", "the same in Avro, with its schemas in a registry",
+        records.in_avro, _whole(subjects.decode), False, 120_000, 250_000,
+    ),
+    Row(
         "fold", "fold of plain rows sorted by key and position into versions",
         records.plain, subjects.fold, True, 300_000, 400_000,
     ),
     Row(
         "history", "record to version, everything included, alone in one process",
         records.plain, _whole(subjects.history), True, 80_000, 140_000,
+    ),
+    Row(
+        "avro-history", "the same in Avro, with its schemas in a registry",
+        records.in_avro, _whole(subjects.history), True, 96_000, 168_000,
     ),
     Row(
         "general", "general decoder, nothing typed accepted",

@@ -43,7 +43,7 @@ def decode(records: Records) -> Sized:
 
 def general(records: Records) -> Sized:
     """What the records are, one by one, by the decoder that reads everything."""
-    decoder = Decoder(_CONNECTOR, records.rules)
+    decoder = _decoder(records)
     found: list[Outcome] = [decoder.decode(record) for record in records.rows]
     return [outcome for outcome in found if not isinstance(outcome, Quarantined)]
 
@@ -67,7 +67,7 @@ def fold(records: Records) -> Callable[[], Sized]:
 def history(records: Records) -> Sized:
     """Record to version: from the columns of a landing batch to those of versions."""
     rules = records.rules
-    stream = Stream(_CONNECTOR, lambda _: rules, _RECORDED_AT)
+    stream = Stream(_CONNECTOR, lambda _: rules, _RECORDED_AT, schemas=records.schemas)
     stream.landed(TOPIC, stream.table(TOPIC).plain.landed.extend(landed_columns(records.table)))
     versions = stream.found[TOPIC].versions
     if not isinstance(versions, Versions):
@@ -106,5 +106,9 @@ def _known(landed: Landed) -> Known:
 
 
 def _decoded(records: Records) -> tuple[PlainKeys, tuple[Facts, Sequence[Record]]]:
-    keys = PlainKeys.of(TOPIC, Decoder(_CONNECTOR, records.rules))
+    keys = PlainKeys.of(TOPIC, _decoder(records))
     return keys, keys.add(keys.landed.extend(records.landed))
+
+
+def _decoder(records: Records) -> Decoder:
+    return Decoder(_CONNECTOR, records.rules, SchemaHistory(schemas=records.schemas))

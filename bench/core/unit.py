@@ -16,8 +16,9 @@ class Unit:
 
     def __init__(self, records: Records, folder: Path) -> None:
         self._source, target = folder / "records.parquet", folder / "versions.parquet"
-        pq.write_table(records.table, self._source, compression="zstd", row_group_size=ROW_GROUP)
-        query = floor.query(wrapped=records.described)
+        table = records.table if records.json is None else records.json
+        pq.write_table(table, self._source, compression="zstd", row_group_size=ROW_GROUP)
+        query = floor.query(wrapped=records.described and records.json is None)
         self._command = f"COPY ({query}) TO '{target}' (FORMAT parquet)"
         self._versions = records.versions
         self._database = duckdb.connect(config={"threads": 1})

@@ -7,7 +7,32 @@ from strandline.formats import connect
 from strandline.formats.connect import Document
 from strandline.formats.registry import avro, framing, json_schema, schemas
 from strandline.formats.registry.framing import Framed, Framing, Headers
-from strandline.formats.registry.schemas import Schemas, SchemaType
+from strandline.formats.registry.schemas import Schemas, SchemaType, StoredSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A datum and the schema that it names; `references` are the texts of those it refers to.
+
+    `framing` are the bytes before the datum, `body` its own.
+    """
+
+    framing: bytes
+    body: bytes
+    schema: StoredSchema
+    references: tuple[str, ...]
+
+    def read(self, what: str) -> Document:
+        """The datum as a document; `what` names the part in the error's detail."""
+        match self.schema.type:
+            case SchemaType.AVRO:
+                return avro.read(self.body, what, self.schema.text, self.references)
+            case SchemaType.JSON:
+                return json_schema.read(self.body, what, self.schema.text, self.references)
+        raise UndecodableError(
+            "unsupported_format",
+            f"the schema {self.schema.id} of the {what} is one of {self.schema.type}",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +58,23 @@ class Formats:
         found = framing.framed(data, what)
         return connect.parse_header(data, what) if found is None else self._read(found, data, what)
 
-    def _read(self, found: Framed | None, data: bytes, what: str) -> Document:
-        if found is None:
-            return connect.parse(data, what)
+    def written_key(self, data: bytes) -> Written | None:
+        """How a key is written that says so itself; None: it is JSON as it stands."""
+        return self._by_itself(data, framing.framed(data, framing.KEY, (), self.key))
+
+    def written_value(self, data: bytes) -> Written | None:
+        """The same of a value."""
+        return self._by_itself(data, framing.framed(data, framing.VALUE, (), self.value))
+
+    def _by_itself(self, data: bytes, found: Framed | None) -> Written | None:
+        if found is not None and found.inflated:
+            raise UndecodableError("unsupported_format", "the bytes of the datum are compressed")
+        return None if found is None else self._written(found, data)
+
+    def _written(self, found: Framed, data: bytes) -> Written:
         schema = self.schemas.among(found.ids)
-        references = self.schemas.texts(schema)
-        match schema.type:
-            case SchemaType.AVRO:
-                return avro.read(found.body, what, schema.text, references)
-            case SchemaType.JSON:
-                return json_schema.read(found.body, what, schema.text, references)
-        raise UndecodableError(
-            "unsupported_format", f"the schema {schema.id} of the {what} is one of {schema.type}"
-        )
+        before = data[: len(data) - len(found.body)]
+        return Written(before, found.body, schema, self.schemas.texts(schema))
+
+    def _read(self, found: Framed | None, data: bytes, what: str) -> Document:
+        return connect.parse(data, what) if found is None else self._written(found, data).read(what)

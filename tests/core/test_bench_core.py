@@ -150,4 +150,4 @@ def test_the_command_writes_the_page_and_prints_it(tmp_path, monkeypatch, capsys
 def test_an_unknown_row_is_refused(capsys):
     with pytest.raises(SystemExit):
         command.main(["sort"])
-    assert "known are decode, described, fold" in capsys.readouterr().err
+    assert "known are decode, described, avro, fold" in capsys.readouterr().err

@@ -1,9 +1,11 @@
 """Whatever the typed decoder accepts, the general one reads as the same row."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from avro import Registry
 from cases.language import cases
 from events import Stream
 from workloads import Choices, captured
@@ -12,6 +14,7 @@ from workloads.damage import damaged
 from strandline.cells.instants import micros
 from strandline.changes.position import major_of
 from strandline.connectors import CONNECTORS
+from strandline.formats.schema_history import SchemaHistory
 from strandline.law.decode.general import Decoded, Decoder
 from strandline.law.decode.typed import UNSENT, Typed
 from strandline.sources import source as sources
@@ -121,6 +124,62 @@ def test_a_case_is_read_alike(case):
     spec = sources.parse(case.spec, Path(f"{case.prefix}.toml"), {"STRANDLINE_LAKE": "unused"})
     for records in by_topic(case.records):
         decoder = Decoder(CONNECTORS[case.connector], spec.rules(records[0].at.topic))
+        found, _ = disagreements(decoder, records)
+        assert found == []
+
+
+def in_avro(records):
+    """The records in Avro, and a decoder that knows their schemas."""
+    registry = Registry()
+    avro = registry.records(records)
+    return avro, Decoder(history=SchemaHistory(schemas=registry.schemas))
+
+
+def test_a_workload_in_avro_is_read_alike(source, seeds):
+    accepted = total = 0
+    for seed in seeds:
+        records, decoder = in_avro(captured(Choices.seeded(seed), source).records)
+        for own in by_topic(records):
+            found, count = disagreements(decoder, own)
+            assert found == [], (seed, found[:1])
+            accepted, total = accepted + count, total + len(own)
+    if source in READ:
+        assert accepted > total / 5
+
+
+def broken(choices, data):
+    """The bytes with one of them changed, left out, or there twice; or cut, or with others on."""
+    if not data or data[:1] != b"\0":
+        return data
+    at = choices.below(len(data))
+    other = bytes([choices.below(256)])
+    return choices.pick([
+        data[:at] + other + data[at + 1:], data[:at] + data[at + 1:], data[:at] + other + data[at:],
+        data[:at], data + other,
+    ])  # fmt: skip
+
+
+def test_broken_avro_is_read_alike_or_left_to_the_general_decoder(source, seeds):
+    for seed in seeds:
+        choices = Choices.seeded(seed)
+        records, decoder = in_avro(captured(choices, source).records)
+        records = [
+            replace(r, key=broken(choices, r.key), value=broken(choices, r.value))
+            if choices.chance(2) else r
+            for r in records
+        ]  # fmt: skip
+        for own in by_topic(records):
+            found, _ = disagreements(decoder, own)
+            assert found == [], (seed, found[:1])
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.prefix)
+def test_a_case_in_avro_is_read_alike(case):
+    spec = sources.parse(case.spec, Path(f"{case.prefix}.toml"), {"STRANDLINE_LAKE": "unused"})
+    for json_records in by_topic(case.records):
+        records, decoder = in_avro(json_records)
+        rules = spec.rules(records[0].at.topic)
+        decoder = replace(decoder, connector=CONNECTORS[case.connector], rules=rules)
         found, _ = disagreements(decoder, records)
         assert found == []
 

@@ -30,10 +30,11 @@ _UNREADABLE = (
 class Writer:
     """What is known of a writer's schema: how the library reads it, and what it means in Connect.
 
-    `fault`: why nothing can be read with it.
+    `named` are its types by full name. `fault`: why nothing can be read with it.
     """
 
     parsed: Any
+    named: Mapping[str, Any]
     schema: Mapping[str, Any]
     convert: Convert | None
     fault: UndecodableError | None = None
@@ -45,7 +46,7 @@ def read(body: bytes, what: str, text: str, references: tuple[str, ...] = ()) ->
     `text` is the writer's schema, `references` are the schemas whose types it uses. `what` names
     the part in the error's detail ("value", "key", "header …").
     """
-    writer = _writer(text, references)
+    writer = writer_of(text, references)
     if writer.fault is not None:
         raise UndecodableError(writer.fault.reason, writer.fault.detail)
     stream = io.BytesIO(body)
@@ -66,7 +67,8 @@ def read(body: bytes, what: str, text: str, references: tuple[str, ...] = ()) ->
 
 
 @lru_cache(maxsize=_READY)
-def _writer(text: str, references: tuple[str, ...]) -> Writer:
+def writer_of(text: str, references: tuple[str, ...] = ()) -> Writer:
+    """What is known of a schema, which is found out once."""
     try:
         named: dict[str, Any] = {}
         for each in references:
@@ -74,11 +76,11 @@ def _writer(text: str, references: tuple[str, ...]) -> Writer:
         parsed = _parsed(text, named)
         meant = avro_schema.meaning(parsed, named)
     except UndecodableError as error:
-        return Writer(None, {}, None, error)
+        return Writer(None, {}, {}, None, error)
     except (SchemaParseException, UnknownType, *_UNREADABLE) as error:
         detail = f"the schema is no Avro schema: {type(error).__name__}: {error}"
-        return Writer(None, {}, None, UndecodableError("bad_schema", detail))
-    return Writer(parsed, meant.schema, meant.convert)
+        return Writer(None, {}, {}, None, UndecodableError("bad_schema", detail))
+    return Writer(parsed, named, meant.schema, meant.convert)
 
 
 def _parsed(text: str, named: dict[str, Any]) -> Any:

@@ -48,10 +48,14 @@ class Framing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Framed:
-    """The ids that the schema may have, the likeliest first, and the bytes that it describes."""
+    """The ids that the schema may have, the likeliest first, and the bytes that it describes.
+
+    `inflated`: they were compressed.
+    """
 
     ids: tuple[str, ...]
     body: bytes
+    inflated: bool = False
 
 
 def framed(
@@ -90,7 +94,7 @@ def _glue(data: bytes, part: str) -> Framed:
         return Framed(ids, body)
     if data[1] != _ZLIB:
         raise UndecodableError("bad_framing", f"the {part} has the unknown compression {data[1]}")
-    return Framed(ids, _inflated(body, part))
+    return Framed(ids, _inflated(body, part), inflated=True)
 
 
 def _inflated(body: bytes, part: str) -> bytes:

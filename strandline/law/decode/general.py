@@ -108,7 +108,7 @@ class Decoder:
         try:
             if record.value is None:
                 return self._tombstone(record)
-            document = self._formats.read_value(record.value, record.headers)
+            document = self.formats.read_value(record.value, record.headers)
             if document.payload is None:
                 return self._tombstone(record)
             return self._document(record, document)
@@ -271,10 +271,10 @@ class Decoder:
 
     @property
     def _keys(self) -> Keys:
-        return Keys(self.rules, self._formats)
+        return Keys(self.rules, self.formats)
 
     @property
-    def _formats(self) -> Formats:
+    def formats(self) -> Formats:
         """How the records may be written."""
         rules = self.rules
         key, value = Framing(rules.key_framing), Framing(rules.value_framing)

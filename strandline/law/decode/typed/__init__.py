@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from strandline.cells.placeholder import spellings
 from strandline.law.decode.general import Decoder
+from strandline.law.decode.typed.keys import Keys
 from strandline.law.decode.typed.layouts import Layout, Layouts
 from strandline.law.decode.typed.rows import Batch, Reader
 from strandline.law.decode.typed.shapes import UNSENT, Columns, Shape
@@ -34,8 +35,8 @@ class Typed:
         special = (rules.key, rules.epochs, rules.flattened, rules.never_streamed, rules.rename)
         plain = not (any(special) or decoder.history)
         self._asked, self._accepts = accepts, accepts and plain
-        self._layouts = Layouts(rules)
-        self._reader = Reader(spellings(rules.placeholder))
+        self._layouts = Layouts(rules, decoder.formats)
+        self._reader = Reader(spellings(rules.placeholder), Keys(decoder.formats))
         self._wanted: Connector | None = decoder.connector
 
     @property

@@ -15,14 +15,14 @@ from strandline.cells.inference import BOOLEAN, FRACTION, INTEGER
 from strandline.cells.types import TEXT, ColumnType, Kind, Wire
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1  # of a whole number of 64 bits
-_INT64 = Annotated[int, msgspec.Meta(ge=LEAST, le=MOST)]
+INT64 = Annotated[int, msgspec.Meta(ge=LEAST, le=MOST)]
 _INTS: Mapping[Kind, Any] = {
     Kind.INT16: Annotated[int, msgspec.Meta(ge=-(1 << 15), le=(1 << 15) - 1)],
     Kind.INT32: Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)],
-    Kind.INT64: _INT64,
+    Kind.INT64: INT64,
 }
 # Of a column that nobody declared: JSON's own scalars. A long integer would come as a fraction.
-SCALAR: Any = bool | _INT64 | float | str | None
+SCALAR: Any = bool | INT64 | float | str | None
 _SAFE = float(1 << 53)
 # What JSON's own types are, by the class of the value.
 INFERRED: Mapping[type, ColumnType] = {bool: BOOLEAN, int: INTEGER, float: FRACTION, str: TEXT}
@@ -42,7 +42,7 @@ def is_fraction(value: float) -> bool:
 def of_type(of: ColumnType) -> tuple[Any, Make | None]:
     """The msgspec type of a column's cells, and what makes their values; None: they are values."""
     if of.assumed:
-        return _INT64 | str | None, lambda value: values.decode(value, of)
+        return INT64 | str | None, lambda value: values.decode(value, of)
     if of.wire is Wire.PLAIN and of.kind in _INTS:
         return _INTS[of.kind] | None, None
     if of.wire is Wire.PLAIN and of.kind is Kind.BOOLEAN:
@@ -57,7 +57,7 @@ def of_type(of: ColumnType) -> tuple[Any, Make | None]:
         epoch = _INSTANT if of.kind is Kind.INSTANT else _EPOCH
         unit = 1000 if of.wire is Wire.MILLIS else 1
         return _held(of), lambda ticks: epoch + timedelta(microseconds=ticks * unit)
-    return _INT64 | str | None, lambda value: values.decode(value, of)
+    return INT64 | str | None, lambda value: values.decode(value, of)
 
 
 def _held(of: ColumnType) -> Any:

@@ -4,9 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-from msgspec.structs import astuple
-
 from strandline.law.decode.typed.cells import Make, is_fraction
 from strandline.law.decode.typed.refusal import every, require
 from strandline.law.decode.typed.shapes import UNSENT
@@ -26,13 +23,13 @@ class Images:
 
 
 def images(
-    rows: Sequence[msgspec.Struct],
+    rows: Sequence[tuple[Any, ...]],
     makers: Sequence[Make | None],
     inferred: Sequence[int],
     unavailable: frozenset[str],
 ) -> Images:
     """The images of a layout's rows; `RefusedError` where a cell is for the general decoder."""
-    cells = list(map(astuple, rows))
+    cells = list[tuple[object, ...]](rows)
     partial: set[int] = set()
     if cells and (any(makers) or not all(map(unavailable.isdisjoint, cells))):
         columns = list[Sequence[object]](zip(*cells, strict=True))

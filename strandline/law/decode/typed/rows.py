@@ -13,13 +13,12 @@ from strandline.changes import scope
 from strandline.formats.registry.framing import HEADERS
 from strandline.law.decode.event import EARLIEST, TOLERANCE
 from strandline.law.decode.general import NEW_KEY, OLD_KEY
-from strandline.law.decode.typed.cells import LEAST, MOST
+from strandline.law.decode.typed.fields import Fields
 from strandline.law.decode.typed.keys import Keys, Known
 from strandline.law.decode.typed.layouts import Layout
 from strandline.law.decode.typed.refusal import RefusedError, UnclearError, every, require, tried
 from strandline.law.decode.typed.shapes import Columns, Shape
 from strandline.law.decode.typed.sources import READERS
-from strandline.law.decode.typed.text import unclear
 from strandline.law.landed import Headers
 
 _EARLIEST, _END = micros(EARLIEST), micros(datetime.max.replace(tzinfo=UTC))
@@ -50,14 +49,12 @@ class Batch:
         timestamps: Sequence[int],
         headers: Sequence[Headers],
     ) -> "Batch":
-        """Those of records that have both, as text that all parsers of JSON agree about."""
+        """Those of records that have both."""
         both = [
             key is not None and value is not None for key, value in zip(keys, values, strict=True)
         ]
         columns = range(start, start + len(keys)), keys, values, timestamps, headers
-        batch = Batch(*[list(compress(column, both)) for column in columns])  # type: ignore[arg-type]
-        refused = unclear(batch.key) | unclear(batch.value)
-        return batch.only(_without(range(len(batch)), refused)) if refused else batch
+        return Batch(*[list(compress(column, both)) for column in columns])  # type: ignore[arg-type]
 
     def __len__(self) -> int:
         return len(self.place)
@@ -88,7 +85,7 @@ class Reader:
     """What rows are read with: what is known of the topic, and the shapes that it has so far."""
 
     unavailable: frozenset[str]
-    keys: Keys = field(default_factory=Keys)
+    keys: Keys
     scopes: Scopes = field(default_factory=Scopes)
     shapes: list[Shape] = field(default_factory=list)
 
@@ -110,28 +107,32 @@ class Reader:
     def _rows(self, layout: Layout, batch: Batch, events: Sequence[Any]) -> Columns:
         """A row for each event; `RefusedError` where some are not clear."""
         connector, _, origins_of, link = READERS[layout.connector]
-        sources = [event.source for event in events]
-        if not {source.connector for source in sources}.issubset(connector.accepts):
-            require(source.connector in connector.accepts for source in sources)
-        snapshots = [source.snapshot not in _NOT_SNAPSHOT for source in sources]
-        ops = _ops(events, snapshots)
+        fields = layout.fields(events)
+        sent_by = fields["source.connector"]
+        if not set(sent_by).issubset(connector.accepts):
+            require(each in connector.accepts for each in sent_by)
+        snapshots = [of not in _NOT_SNAPSHOT for of in fields["source.snapshot"]]
+        ops = _ops(fields["op"], snapshots)
         known = self._known(layout, batch.key)
         names = [of for _, of, _ in known]
-        origins = origins_of(sources, ops, snapshots)
-        _require_times(origins.best, batch.timestamp, events)
+        origins = origins_of(fields, ops, snapshots)
+        _require_times(origins.best, batch.timestamp)
+        tables = (fields[f"source.{part}"] for part in ("name", "db", "schema", "table"))
         read = Columns(
             record=batch.place,
             op=ops,
             key=[text for text, _, _ in known],
-            scope=[self.scopes[of.name, of.db, of.schema, of.table] for of in sources],
+            scope=list(map(self.scopes.__getitem__, zip(*tables, strict=True))),
             **origins._asdict(),
         )
         others = self._moves(layout, batch, ops, names)
-        read.moved = {n: (other, link(sources[n])) for n, other in others.items()}
-        self._add_images(read, layout, batch, events, names)
-        if any(event.transaction is not None for event in events):
-            _add_transactions(read.tx_id, events)
-        read.whole = _whole(events, ops, snapshots) if True in snapshots else {}
+        read.moved = {n: (other, link(fields, n)) for n, other in others.items()}
+        self._add_images(read, layout, batch, fields["after"], names)
+        transactions = fields["transaction.id"]
+        if transactions.count(None) < len(transactions):
+            pairs = zip(read.tx_id, transactions, strict=True)
+            read.tx_id = [named if own is None else own for own, named in pairs]
+        read.whole = _whole(fields, ops, snapshots) if True in snapshots else {}
         return read
 
     def _known(self, layout: Layout, keys: Sequence[bytes]) -> list[Known]:
@@ -143,12 +144,12 @@ class Reader:
         read: Columns,
         layout: Layout,
         batch: Batch,
-        events: Sequence[Any],
+        after: Sequence[Any],
         names: Sequence[tuple[str, ...]],
     ) -> None:
         """Adds the cells of rows, and their shapes."""
         shown = [n for n, op in enumerate(read.op) if op != "d"]
-        rows = [events[n].after for n in shown]
+        rows = [after[n] for n in shown]
         if None in rows:
             raise RefusedError([n for n, row in zip(shown, rows, strict=True) if row is None])
         try:
@@ -206,7 +207,7 @@ class Reader:
     ) -> str:
         """The other key of a move, where it is written as the record's own is."""
         keys = self.keys
-        if b"\\u" in data or not keys.are_alike(data, key):
+        if not keys.are_alike(data, key):
             raise UnclearError
         text, others, _ = keys.known.get(data) or keys.read(data, types)
         if others != names:
@@ -218,25 +219,21 @@ def _without(column: Sequence[T], refused: Collection[int]) -> list[T]:
     return [each for n, each in enumerate(column) if n not in refused]
 
 
-def _ops(events: Sequence[Any], snapshots: Sequence[bool]) -> list[str]:
+def _ops(ops: Sequence[str], snapshots: Sequence[bool]) -> list[str]:
     """What events do; a row that a snapshot creates has been read."""
-    ops = [event.op for event in events]
     if not _OPS.issuperset(ops):
         require(op in _OPS for op in ops)
     if True in snapshots:
         pairs = zip(ops, snapshots, strict=True)
         return ["r" if op == "c" and of else op for op, of in pairs]
-    return ops
+    return list(ops)
 
 
-def _require_times(best: Sequence[int], kafka: Sequence[int], events: Sequence[Any]) -> None:
+def _require_times(best: Sequence[int], kafka: Sequence[int]) -> None:
     """Refuses times that nobody can have meant: before anything was captured, after Kafka's own."""
     latest = [ms * 1000 + _TOLERANCE if ms * 1000 >= _EARLIEST else _END for ms in kafka]
     if min(best) < _EARLIEST or not all(map(le, best, latest)):
         require(_EARLIEST <= at <= most for at, most in zip(best, latest, strict=True))
-    emitted = [event.ts_ms or 0 for event in events]
-    if min(emitted) < LEAST or max(emitted) > MOST:
-        require(LEAST <= at <= MOST for at in emitted)
 
 
 def _shapes(
@@ -251,18 +248,13 @@ def _shapes(
     return [found[each] for each in of]
 
 
-def _add_transactions(ids: list[str | None], events: Sequence[Any]) -> None:
-    for n, event in enumerate(events):
-        if ids[n] is None and event.transaction is not None:
-            ids[n] = event.transaction.id
-
-
 def _whole(
-    events: Sequence[Any], ops: Sequence[str], snapshots: Sequence[bool]
+    fields: Fields, ops: Sequence[str], snapshots: Sequence[bool]
 ) -> dict[int, tuple[int | None, str | None]]:
     """The reads of whole snapshots, with when they were emitted and the connector's name."""
+    emitted, names, told = (fields[of] for of in ("ts_ms", "source.name", "source.snapshot"))
     return {
-        n: (event.ts_ms, event.source.name or None)
-        for n, event in enumerate(events)
-        if ops[n] == "r" and snapshots[n] and event.source.snapshot != "incremental"
+        n: (emitted[n], names[n] or None)
+        for n, op in enumerate(ops)
+        if op == "r" and snapshots[n] and told[n] != "incremental"
     }

@@ -1,7 +1,7 @@
 """The `source` of an event, for connectors whose well-formed ones are read by type.
 
-One class a connector: the fields that it reads, as msgspec types, and what they say, column by
-column. What is refused here, or does not fit, is left to the general decoder; what is said is what
+One class a connector: the fields that it reads, as msgspec types, and what their columns say. What
+is refused here, or does not fit, is left to the general decoder; what is said is what
 `strandline.connectors` says.
 """
 
@@ -15,10 +15,13 @@ import msgspec
 from strandline.changes.version import TimeQuality
 from strandline.connectors import CONNECTORS, Connector
 from strandline.connectors.oracle import WIDTH
+from strandline.law.decode.typed.fields import Fields
 from strandline.law.decode.typed.refusal import UnclearError, distinct, require
 
 # PostgreSQL's `sequence`, with two positions, and with one; each as a number is written.
-_PAIR = re.compile(r'\["([1-9][0-9]{0,18})", ?"([1-9][0-9]{0,18})"\]').fullmatch
+_POSITIONS = r'\["([1-9][0-9]{0,18})", ?"([1-9][0-9]{0,18})"\]'
+_PAIR = re.compile(_POSITIONS).fullmatch
+_PAIRS = re.compile(rf"^{_POSITIONS}$", re.MULTILINE).findall
 _LONE = re.compile(r'\[null, ?"([1-9][0-9]{0,18})"\]').fullmatch
 _FILE_NUMBER = re.compile(r"([0-9]{1,8})[^0-9]*$")
 _OF_SNAPSHOT, _OF_COMMIT = TimeQuality.SNAPSHOT.value, TimeQuality.COMMIT.value
@@ -91,24 +94,13 @@ class Transaction(msgspec.Struct, gc=False):
     id: str | None = None
 
 
-def postgresql(
-    sources: Sequence[PostgreSQLSource], ops: Sequence[str], snapshots: Sequence[bool]
-) -> Origins:
+def postgresql(fields: Fields, ops: Sequence[str], snapshots: Sequence[bool]) -> Origins:
     """See `strandline.connectors.postgresql`."""
-    places = [_PAIR(source.sequence) for source in sources]
-    if None in places:
-        # One position alone is a read's; a change has none where its transaction is in flight.
-        places = [
-            found or (_LONE(source.sequence) if op == "r" else None)
-            for found, source, op in zip(places, sources, ops, strict=True)
-        ]
-        require(places)
-    commits = [found[1] for found in places if found]
-    texts = [found[found.lastindex or 1] for found in places if found]
+    commits, texts = _positions(fields["source.sequence"], ops)
     numbers = list(map(int, texts))
     if max(numbers) >= _FAR:
         require(number < _FAR for number in numbers)
-    said = [source.lsn for source in sources]
+    said = fields["source.lsn"]
     if said != numbers:
         # Connectors 1.5 and 1.6 repeat one `sequence` for all changes of a transaction.
         require(lsn in (None, number) for lsn, number in zip(said, numbers, strict=True))
@@ -118,10 +110,33 @@ def postgresql(
         major=list(map(add, ended, own)),
         own=list(map(add, own, own)),
         position=[f"{commit}/{text}" for commit, text in zip(commits, texts, strict=True)],
-        best=_micros(sources),
+        best=_micros(fields),
         quality=_qualities(snapshots),
-        tx_id=[None if source.txId is None else str(source.txId) for source in sources],
+        tx_id=distinct(_text, fields["source.txId"]),
     )
+
+
+def _positions(sequences: Sequence[str], ops: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Where the transaction before each change ended, and where the change stands itself."""
+    lines = "\n".join(sequences)
+    pairs = _PAIRS(lines)
+    if len(pairs) == len(sequences) == lines.count("\n") + 1:
+        commits, texts = zip(*pairs, strict=True)
+        return list(commits), list(texts)
+    # One position alone is a read's; a change has none where its transaction is in flight.
+    places = [
+        _PAIR(sequence) or (_LONE(sequence) if op == "r" else None)
+        for sequence, op in zip(sequences, ops, strict=True)
+    ]
+    require(places)
+    return (
+        [found[1] for found in places if found],
+        [found[found.lastindex or 1] for found in places if found],
+    )
+
+
+def _text(number: int | None) -> str | None:
+    return None if number is None else str(number)
 
 
 def _log_number(text: str) -> str:
@@ -132,35 +147,32 @@ def _log_number(text: str) -> str:
     return f"{number:016x}"
 
 
-def _micros(sources: Sequence[Source]) -> list[int]:
+def _micros(fields: Fields) -> list[int]:
     """From `ts_us` (since Debezium 2.6), else `ts_ms`."""
-    found = [source.ts_us for source in sources]
+    found = fields["source.ts_us"]
     if None in found:
-        require(source.ts_us is not None or source.ts_ms is not None for source in sources)
-        return [
-            (source.ts_ms or 0) * 1000 if source.ts_us is None else source.ts_us
-            for source in sources
-        ]
-    return found  # type: ignore[return-value]
+        pairs = list(zip(found, fields["source.ts_ms"], strict=True))
+        require(pair != (None, None) for pair in pairs)
+        return [ms * 1000 if us is None else us for us, ms in pairs]
+    return list(found)
 
 
 def _qualities(snapshots: Sequence[bool]) -> list[str]:
     return [_OF_SNAPSHOT if of else _OF_COMMIT for of in snapshots]
 
 
-def postgresql_link(source: PostgreSQLSource) -> str:
+def postgresql_link(fields: Fields, n: int) -> str:
     """See `strandline.changes.position.Position.link`."""
-    lsn = source.sequence.split('"')[-2]
-    return f"{source.txId}:{lsn}"
+    lsn = fields["source.sequence"][n].split('"')[-2]
+    return f"{fields['source.txId'][n]}:{lsn}"
 
 
-def mysql(sources: Sequence[MySQLSource], ops: Sequence[str], snapshots: Sequence[bool]) -> Origins:
+def mysql(fields: Fields, ops: Sequence[str], snapshots: Sequence[bool]) -> Origins:
     """See `strandline.connectors.mysql`."""
     del ops
-    places = [source.pos for source in sources]
+    places, files = fields["source.pos"], fields["source.file"]
     if min(places) < 0 or max(places) >= _FAR:
         require(0 <= place < _FAR for place in places)
-    files = [source.file for source in sources]
     major = [
         f"{number}{place:016x}"
         for number, place in zip(distinct(_file_number, files), places, strict=True)
@@ -169,22 +181,29 @@ def mysql(sources: Sequence[MySQLSource], ops: Sequence[str], snapshots: Sequenc
         major=major,
         own=major,
         position=[f"{file}:{place}" for file, place in zip(files, places, strict=True)],
-        best=_micros(sources),
-        quality=list(map(_mysql_quality, sources, snapshots)),
-        tx_id=[source.gtid or None for source in sources],
+        best=_micros(fields),
+        quality=_mysql_qualities(fields, snapshots),
+        tx_id=[gtid or None for gtid in fields["source.gtid"]],
     )
 
 
-def _mysql_quality(source: MySQLSource, snapshot: bool) -> str:  # noqa: FBT001
-    if snapshot:
-        return _OF_SNAPSHOT
-    exact = source.connector == "mysql" and source.gtid and source.ts_us
-    return _OF_COMMIT if exact else _STATEMENT
+def _mysql_qualities(fields: Fields, snapshots: Sequence[bool]) -> list[str]:
+    said = zip(
+        snapshots, fields["source.connector"], fields["source.gtid"], fields["source.ts_us"],
+        strict=True,
+    )  # fmt: skip
+    return [
+        _OF_SNAPSHOT if snapshot
+        else _OF_COMMIT if connector == "mysql" and gtid and micros
+        else _STATEMENT
+        for snapshot, connector, gtid, micros in said
+    ]  # fmt: skip
 
 
-def mysql_link(source: MySQLSource) -> str:
+def mysql_link(fields: Fields, n: int) -> str:
     """See `strandline.changes.position.Position.link`."""
-    return f"{source.file}:{source.pos}:{source.row}"
+    file, place, row = (fields[f"source.{name}"][n] for name in ("file", "pos", "row"))
+    return f"{file}:{place}:{row}"
 
 
 def _file_number(file: str) -> str:
@@ -194,30 +213,25 @@ def _file_number(file: str) -> str:
     return f"{int(found[1]):08x}"
 
 
-def oracle(
-    sources: Sequence[OracleSource], ops: Sequence[str], snapshots: Sequence[bool]
-) -> Origins:
+def oracle(fields: Fields, ops: Sequence[str], snapshots: Sequence[bool]) -> Origins:
     """See `strandline.connectors.oracle`."""
+    pairs = zip(fields["source.scn"], fields["source.commit_scn"], ops, strict=True)
     places = [
-        source.scn if op == "r" and source.commit_scn is None else source.commit_scn
-        for source, op in zip(sources, ops, strict=True)
+        scn if op == "r" and commit_scn is None else commit_scn for scn, commit_scn, op in pairs
     ]
     major = distinct(_system_change_number, places)
-    require(
-        of or source.commit_ts_ms is not None for of, source in zip(snapshots, sources, strict=True)
-    )
-    found = [
-        (source.ts_us, source.ts_ms) if of else (None, source.commit_ts_ms)
-        for of, source in zip(snapshots, sources, strict=True)
-    ]
+    committed = fields["source.commit_ts_ms"]
+    require(of or at is not None for of, at in zip(snapshots, committed, strict=True))
+    told = zip(snapshots, fields["source.ts_us"], fields["source.ts_ms"], committed, strict=True)
+    found = [(us, ms) if of else (None, at) for of, us, ms, at in told]
     require(pair != (None, None) for pair in found)
     return Origins(
         major=major,
         own=major,
         position=[place or "" for place in places],
-        best=[ms * 1000 if us is None else us for us, ms in found],  # type: ignore[operator]
+        best=[ms * 1000 if us is None else us for us, ms in found],
         quality=_qualities(snapshots),
-        tx_id=[source.txId or None for source in sources],
+        tx_id=[of or None for of in fields["source.txId"]],
     )
 
 
@@ -229,10 +243,11 @@ def _system_change_number(text: str | None) -> str:
     return text.zfill(WIDTH)
 
 
-def oracle_link(source: OracleSource) -> str:
+def oracle_link(fields: Fields, n: int) -> str:
     """See `strandline.changes.position.Position.link`."""
-    at = source.commit_scn or source.scn or ""
-    return f"{source.txId or None}:{at.zfill(WIDTH)}"
+    own = (fields[f"source.{name}"][n] for name in ("commit_scn", "scn", "txId"))
+    commit_scn, scn, tx_id = own
+    return f"{tx_id or None}:{(commit_scn or scn or '').zfill(WIDTH)}"
 
 
 # By what `source.connector` says: the connector, its fields, what reads them, and what the two
