@@ -57,6 +57,15 @@ class Recording:
         """The last update with these cells, in Avro."""
         document = json.loads(self.last.value)
         document["payload"]["after"] |= cells
+        return self._written(document)
+
+    def with_source(self, **fields) -> bytes:
+        """The last update with these fields of its source, in Avro."""
+        document = json.loads(self.last.value)
+        document["payload"]["source"] |= fields
+        return self._written(document)
+
+    def _written(self, document) -> bytes:
         written = self.registry.avro(json.dumps(document).encode())
         assert written.startswith(self.value[:5])
         return written
@@ -235,6 +244,15 @@ def at_last(recording, value):
     position = json.loads(json.loads(recording.last.value)["payload"]["source"]["sequence"])[1]
     later = str(10 ** len(position) - 1)
     return value.replace(position.encode(), later.encode())
+
+
+def test_a_text_of_a_megabyte_beside_the_row_is_read_and_no_pattern_is_made_of_it(recording):
+    again = recording.with_source(version="x" * MEGABYTE)
+    records = recording.after(again)
+    found, peak = measured(lambda: recording.found(records))
+    assert not found.quarantined
+    assert found.counts.duplicates == 1
+    assert peak < 30 * MEGABYTE
 
 
 def test_a_body_that_inflates_to_more_than_any_record_is_refused_before_it_does(recording):

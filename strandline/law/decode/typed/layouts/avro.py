@@ -36,6 +36,7 @@ from strandline.law.decode.typed.layouts.layout import Layout
 from strandline.law.decode.typed.refusal import UnclearError, distinct, every, tried
 from strandline.law.decode.typed.sources import READERS, Source
 
+_LONGEST = 1000  # bytes of a text that a pattern has in it
 _OWN = {f"source.{name}" for name in Source.__struct_fields__}
 _EVENT = {"op": "string", "ts_ms": "long", "transaction.id": "string"}
 
@@ -237,6 +238,8 @@ class _Rest:
                 return b"\1" if datum else b"\0"
             case "string":
                 text = str(datum).encode()
+                if len(text) > _LONGEST:
+                    raise UnclearError
                 length = re.escape(_varint(2 * len(text)))
                 if name in _OWN:
                     return length + re.escape(text)
