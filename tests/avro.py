@@ -37,6 +37,11 @@ def confluent(number: int) -> tuple[str, bytes]:
     return f"confluent:{number}", b"\0" + number.to_bytes(4)
 
 
+def is_described(case: Any) -> bool:
+    """Whether a case has JSON with embedded schemas, which alone can be said in Avro."""
+    return any((record.value or b"").startswith(b'{"schema"') for record in case.records)
+
+
 @dataclass
 class Registry:
     """Schemas by the ids that they get here, one after the other; `frames` says which and how."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from avro import Registry
+from avro import Registry, is_described
 from cases.language import cases, repeated
 from workloads import Choices
 from workloads.record import came_to, recorded
@@ -15,12 +15,7 @@ from strandline.engine import recorded_at
 from strandline.law import in_runs
 from strandline.sources import source
 
-
-def _described(case):
-    return any((record.value or b"").startswith(b'{"schema"') for record in case.records)
-
-
-CASES = [case for case in cases() if _described(case)]
+CASES = [case for case in cases() if is_described(case)]
 REPEATABLE = [case for case in CASES if case.replay]
 
 

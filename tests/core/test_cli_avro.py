@@ -14,7 +14,9 @@ from strandline.formats.registry import files
 from strandline.formats.registry.schemas import SchemaType
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-RECORDINGS = sorted(EXAMPLES.glob("*/capture.jsonl"))
+RECORDINGS = [
+    EXAMPLES / name / "capture.jsonl" for name in ("postgres-inventory", "mariadb-inventory")
+]
 TABLE = "orders"
 GUID = "89791762-2336-4186-9674-299b90a802e2"
 
