@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import tomllib
+from collections import defaultdict
 from fnmatch import fnmatch
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -31,6 +32,7 @@ SERVICES = COMPOSE["services"]
 ONE_SHOTS = {name for name, service in SERVICES.items() if service.get("restart") == "no"}
 AIRFLOW = SERVICES["airflow-scheduler"]["environment"]
 DOCKERFILES = {name: (DOCKER / name / "Dockerfile").read_text() for name in ("airflow", "spark")}
+DEPLOY = (PROJECT / "docs" / "deploy.md").read_text()
 SECRET = re.compile(r"PASSWORD|SECRET|_KEY|TOKEN")
 NO_SECRET = {"AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"}  # where they are, not what
 
@@ -279,10 +281,19 @@ def test_the_versions_are_those_of_the_lock_and_of_the_setup():
     assert f'DELTA_PACKAGE="{DELTA_PACKAGE}"\n' in setup
 
 
+def test_the_page_of_versions_says_what_the_lock_has():
+    rows = re.findall(r"^\| `(.+?)` .*\| ([\d.]+) \|$", DEPLOY, re.MULTILINE)
+    told = {name: version for names, version in rows for name in names.split("`, `")}
+    assert {"apache-airflow", "pyspark-client", "deltalake", "fastavro"} <= set(told)
+    assert told == {name: LOCKED[name] for name in told}
+
+
 def bounds(lines):
     """By package the versions that a list of requirements begins or ends with."""
-    found = map(Requirement, lines)
-    return {each.name: {(c.operator[0], c.version) for c in each.specifier} for each in found}
+    found = defaultdict(set)
+    for each in map(Requirement, lines):  # one may be there again, with extras
+        found[each.name] |= {(one.operator[0], one.version) for one in each.specifier}
+    return found
 
 
 def test_the_extra_for_an_airflow_that_is_there_has_the_bounds_of_the_project():
