@@ -214,11 +214,14 @@ setup_s3() {
 
 # --- A schema registry -----------------------------------------------------------------------
 
+setup_registry() {
+    is_fetched registry "$REGISTRY_VERSION" || fetch_registry
+    fetch avro-converter io.apicurio apicurio-registry-utils-converter "$CONVERTER_VERSION"
+}
+
 # It comes as an archive with all that it needs, which only a file can tell Ivy. The Java that it
 # runs on is newer than Spark's, and one of the locked packages.
-setup_registry() {
-    fetch avro-converter io.apicurio apicurio-registry-utils-converter "$CONVERTER_VERSION"
-    is_fetched registry "$REGISTRY_VERSION" && return 0
+fetch_registry() {
     name="apicurio-registry-app"
     mkdir -p "$LOG_DIR"
     cat >"$LOG_DIR/registry.xml" <<XML
