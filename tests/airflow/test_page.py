@@ -259,7 +259,7 @@ def test_a_source_that_lacks_its_pool_and_its_connections_says_so_at_once(
         assert "there is no pool 'strandline__shop'" in view.text
         assert "no Airflow connection 'kafka_shop' of type kafka: add it (Admin" in view.text
         assert "no Airflow connection 'spark_shop' of type spark" in view.text
-    assert "Sources: 1 not set up" in see("").text
+    assert "1 not set up" in see("").text
 
 
 @pytest.mark.usefixtures("known_dags")
