@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
@@ -17,10 +16,10 @@ from strandline.cells import rendering
 from strandline.changes.change import Quarantined
 from strandline.changes.record import Record
 from strandline.connectors import CONNECTORS
-from strandline.engine import Engine
 from strandline.errors import SpecError, StrandlineError
 from strandline.formats import capture
-from strandline.formats.registry import files, schemas
+from strandline.formats.registry import files
+from strandline.formats.registry.schemas import NONE, Schemas
 from strandline.runs.receipt import Counts
 from strandline.sources import amendment, source
 from strandline.sources.source import Source
@@ -133,7 +132,8 @@ def _positive(text: str) -> int:
 def _history(options: argparse.Namespace) -> int:
     _spare((*options.capture, options.spec), options.quarantine)
     spec, records = _captured(options)
-    outcome = _engine(options)(records, batches=options.batches, source=spec)
+    fold, known = engine.named(options.engine), _schemas(options)
+    outcome = fold(records, batches=options.batches, source=spec, schemas=known)
     if options.quarantine:
         _write_quarantine(options.quarantine, outcome.quarantined)
     _encode("utf-8")  # JSON is, whatever the terminal (RFC 8259)
@@ -149,12 +149,8 @@ def _history(options: argparse.Namespace) -> int:
     return USAGE if outcome.stopped else 0
 
 
-def _engine(options: argparse.Namespace) -> Engine:
-    if options.schemas is None:
-        return engine.named(options.engine)
-    if options.engine != "python":
-        raise SpecError("history: --schemas goes with the engine python, which is the default")
-    return partial(engine.python, schemas=files.load(options.schemas))
+def _schemas(options: argparse.Namespace) -> Schemas:
+    return NONE if options.schemas is None else files.load(options.schemas)
 
 
 def _captured(options: argparse.Namespace) -> tuple[Source | None, list[Record]]:
@@ -237,7 +233,7 @@ def _explain(options: argparse.Namespace) -> int:
         named.get(options.table, options.table),
         CONNECTORS[spec.connector] if spec else None,
         engine.rules(spec),
-        schemas.NONE if options.schemas is None else files.load(options.schemas),
+        _schemas(options),
     )
     encoding = sys.stdout.encoding or "utf-8"
     for line in drawing.draw(evidence.explain(options.key), _pen(encoding)):

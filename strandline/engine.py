@@ -38,17 +38,25 @@ class Outcome:
 
 
 class Engine(Protocol):
-    """Folds records, cut into that many runs. `source` None: the records say it all."""
+    """Folds records, cut into that many runs. `source` None: the records say it all.
+
+    `schemas` are those that records may name.
+    """
 
     def __call__(
-        self, records: Sequence[Record], *, batches: int, source: Source | None
+        self,
+        records: Sequence[Record],
+        *,
+        batches: int,
+        source: Source | None,
+        schemas: Schemas = NONE,
     ) -> Outcome: ...
 
 
 def python(
     records: Sequence[Record], *, batches: int, source: Source | None, schemas: Schemas = NONE
 ) -> Outcome:
-    """The law in this process, run after run; `schemas` are those that records may name."""
+    """The law in this process, run after run."""
     connector = CONNECTORS[source.connector] if source else None
     found = in_runs(
         cut(records, batches), connector, recorded_at(records), rules(source), schemas=schemas
@@ -63,7 +71,7 @@ def rules(source: Source | None) -> Rules:
     """The rules of a capture's tables: nobody is there whom a table could be held for."""
     if source is None:
         return no_rules
-    return lambda topic: replace(source.rules(topic), hold_regress=False)
+    return lambda topic: replace(source.rules(topic), hold_regress=False, hold_unknown=False)
 
 
 def named(name: str) -> Engine:

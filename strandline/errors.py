@@ -35,3 +35,11 @@ class UndecodableError(StrandlineError):
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
         self.detail = detail
+
+
+class UnknownSchemaError(UndecodableError):
+    """The record names its schema by one of these `ids`, of which nobody knows any yet."""
+
+    def __init__(self, ids: tuple[str, ...], detail: str) -> None:
+        super().__init__("unknown_schema", detail)
+        self.ids = ids

@@ -13,11 +13,17 @@ COLUMNS = [
     {"type": "string", "optional": True, "field": "name"},
     {"type": "string", "optional": True, "field": "bio"},
 ]
+SOURCE = [
+    {"type": "string", "field": "connector"},
+    {"type": "string", "field": "snapshot"},
+    *({"type": "string", "optional": True, "field": name} for name in ("sequence",)),
+    *({"type": "int64", "optional": True, "field": name} for name in ("lsn", "txId", "ts_us")),
+]
 
 
 def envelope_schema(columns: list[dict] | None = None) -> dict:
     row = {"type": "struct", "fields": columns or COLUMNS, "optional": True}
-    source = {"type": "struct", "fields": [], "field": "source"}
+    source = {"type": "struct", "fields": SOURCE, "field": "source"}
     return {
         "type": "struct",
         "fields": [
@@ -25,6 +31,7 @@ def envelope_schema(columns: list[dict] | None = None) -> dict:
             {**row, "field": "after"},
             source,
             {"type": "string", "field": "op"},
+            {"type": "int64", "optional": True, "field": "ts_ms"},
         ],
     }
 

@@ -13,15 +13,15 @@ from functools import lru_cache
 from math import inf
 from typing import Any
 
-from strandline.alone.stores import records, tables
+from strandline.alone.stores import landing, records, schemas, tables
 from strandline.changes import scope
 from strandline.changes.change import Control
 from strandline.changes.columns import SCOPE
-from strandline.changes.record import Coordinates, Record
 from strandline.connectors import CONNECTORS
 from strandline.errors import StrandlineError
 from strandline.formats import notification
 from strandline.formats.notification import Snapshot
+from strandline.formats.schema_history import SchemaHistory
 from strandline.law.decode.general import Decoded, Decoder
 from strandline.runs import commit
 from strandline.runs.lake import SourceLake
@@ -283,7 +283,7 @@ def _losses(source: Source, lake: SourceLake) -> Mapping[str, Sequence[Loss]]:
     """The gaps that no complete snapshot of their table has healed since, by topic."""
     table = tables.opened(lake.gaps)
     rows = [] if table is None else tables.rows(table, "SELECT * FROM stored ORDER BY seen_at")
-    snapshots = _snapshots(source, lake.control) if rows else []
+    snapshots = _snapshots(source, lake) if rows else []
     found: defaultdict[str, list[Loss]] = defaultdict(list)
     for row in rows:
         topic, run_at, recorded_at = row["topic"], row.pop("seen_at"), row.pop("recorded_at", None)
@@ -294,16 +294,22 @@ def _losses(source: Source, lake: SourceLake) -> Mapping[str, Sequence[Loss]]:
     return dict(found)
 
 
-def _snapshots(source: Source, uri: str) -> list[Snapshot]:
+def _snapshots(source: Source, lake: SourceLake) -> list[Snapshot]:
     """The snapshots that were completed, as far as they may end rows."""
-    table = tables.opened(uri)
+    table = tables.opened(lake.control)
+    decoder = Decoder(rules=source.rules(source.topic_prefix), history=_named(lake))
     notices = []
-    for row in [] if table is None else tables.rows(table, "SELECT value FROM stored"):
-        outcome = Decoder().decode(Record(Coordinates("", 0, 0), 0, None, row["value"]))
+    for row in [] if table is None else tables.rows(table, "SELECT * FROM stored"):
+        outcome = decoder.decode(landing.record(row))
         if isinstance(outcome, Control):
             notices.append(notification.notice(outcome.payload))
     done = notification.completed(each for each in notices if each is not None)
     return notification.trusted(done, several_tasks=CONNECTORS[source.connector].several_tasks)
+
+
+def _named(lake: SourceLake) -> SchemaHistory:
+    """The schemas that records name."""
+    return SchemaHistory(schemas=schemas.known(lake.schemas))
 
 
 def _has_read(source: Source, lake: SourceLake, topic: str, snapshot: Snapshot) -> bool:
@@ -327,7 +333,7 @@ def _on_record(
     source: Source, lake: SourceLake, topic: str, snapshot: Snapshot
 ) -> frozenset[tuple[str | None, str | None]]:
     """The same of a table that goes alone, by the first records on record since the snapshot."""
-    decoder = Decoder(CONNECTORS[source.connector], source.rules(topic))
+    decoder = Decoder(CONNECTORS[source.connector], source.rules(topic), _named(lake))
     path = lake.records(source.table_name(topic))
     found = set()
     for record in records.landed_since(path, snapshot.started, most=_MOST_RECORDS):

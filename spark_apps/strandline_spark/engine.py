@@ -20,6 +20,7 @@ from strandline.cells.values import single
 from strandline.changes.record import Record
 from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS
 from strandline.engine import Outcome, cut, recorded_at, rules
+from strandline.formats.registry.schemas import NONE, Schemas
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest
 from strandline.runs.receipt import Receipt
@@ -38,8 +39,13 @@ _LANDING = (
 )
 
 
-def spark(records: Sequence[Record], *, batches: int, source: Source | None) -> Outcome:
-    """Lands and compacts the records; `source` None: they say themselves whose they are."""
+def spark(
+    records: Sequence[Record], *, batches: int, source: Source | None, schemas: Schemas = NONE
+) -> Outcome:
+    """Lands and compacts the records; `source` None: they say themselves whose they are.
+
+    `schemas` are those that records may name.
+    """
     with tempfile.TemporaryDirectory(prefix="strandline-") as folder:
         session = local("strandline history")
         session.sparkContext.setLogLevel("ERROR")
@@ -49,6 +55,7 @@ def spark(records: Sequence[Record], *, batches: int, source: Source | None) -> 
             source.connector if source else None,
             recorded_at(records),
             rules(source),
+            schemas,
             session=session,
         )
         receipts = list(lake.runs(cut(records, batches)))

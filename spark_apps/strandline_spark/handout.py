@@ -20,6 +20,7 @@ from strandline.alone.stores.tables import STORAGE_VARIABLE
 from strandline.alone.work import done
 from strandline.changes.record import Record
 from strandline.errors import BeyondAloneError, Terminal
+from strandline.formats.registry.schemas import Schemas
 from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline.runs.way import Way
@@ -49,7 +50,7 @@ def handed_out(spark: SparkSession, manifest: Manifest, known: Control) -> Itera
     if not wanted:
         return
     options = os.environ.get(STORAGE_VARIABLE)
-    task = _Task(done, manifest.to_json(), known.kept, known.records, options)
+    task = _Task(done, manifest.to_json(), known.kept, known.records, known.schemas, options)
     job = partial(_job, spark, task)
     try:
         found = job(wanted)
@@ -106,6 +107,7 @@ class _Task:
     manifest: str
     kept: Sequence[tuple[int, Record]]
     records: int
+    schemas: Schemas
     options: str | None
 
     def __call__(self, numbers: Iterable[int]) -> Iterator[_Done]:
@@ -114,7 +116,7 @@ class _Task:
         if self.options is not None:
             os.environ.setdefault(STORAGE_VARIABLE, self.options)
         run = Manifest.from_json(self.manifest)
-        known = Control(run, tuple(self.kept), self.records)
+        known = Control(run, tuple(self.kept), self.records, self.schemas)
         for number in numbers:
             try:
                 yield number, self.work(run, run.tables[number], known)

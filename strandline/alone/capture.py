@@ -11,12 +11,16 @@ import pyarrow as pa
 from deltalake import write_deltalake
 
 from strandline.alone import work
+from strandline.alone.stores import schemas
 from strandline.alone.stores.landing import LANDING, cells
 from strandline.alone.stores.tables import opened
 from strandline.changes.change import Control
 from strandline.changes.record import Record
+from strandline.formats import notification
+from strandline.formats.registry.schemas import NONE, Schemas
+from strandline.formats.schema_history import SchemaHistory
 from strandline.law import Rules, no_rules
-from strandline.law.decode.general import Decoder
+from strandline.law.decode.general import Decoder, Outcome
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, OffsetRange, TableCut
 from strandline.runs.receipt import Receipt
@@ -30,14 +34,15 @@ _UNKNOWN = {"timestamp_type": 0, "leader_epoch": 0}  # of which a capture tells 
 class CaptureRuns(ABC):
     """The runs of captures in a lake, whichever engine works them off.
 
-    All of them record the same `moment`. `connector` is that of the manifests, `known` are the
-    tables that there have been.
+    All of them record the same `moment`. `connector` is that of the manifests, `schemas` are those
+    that records name, `known` are the tables that there have been.
     """
 
     lake: SourceLake
     connector: str | None
     moment: datetime
     rules: Rules = no_rules
+    schemas: Schemas = NONE
     known: set[str] = field(default_factory=set)
     way: Way = Way.ALONE
 
@@ -54,6 +59,9 @@ class CaptureRuns(ABC):
 
         What a table could not apply is applied again by the next run, as a deployment does it.
         """
+        if self.schemas:
+            found = schemas.arrow(self.schemas.known.values(), {}, self.moment)
+            schemas.append(self.lake.schemas, found)
         pending: list[Record] = []
         for number, batch in enumerate(batches, 1):
             self.land(batch)
@@ -74,7 +82,7 @@ class CaptureRuns(ABC):
             topic: found for topic, found in topics.items() if not all(map(self._is_control, found))
         }
         self.known.update(tables)
-        if any(b'"aggregate_type"' in (record.value or b"") for record in batch):
+        if any(self._is_notice(each) for topic in topics.keys() - tables for each in topics[topic]):
             tables = {topic: tables.get(topic, []) for topic in sorted(self.known)}
         landing = opened(self.lake.landing)
         return Manifest(
@@ -92,10 +100,19 @@ class CaptureRuns(ABC):
                 piece for t in topics.keys() - tables.keys() for piece in _ranges(topics[t])
             ),
             way=self.way,
+            schemas_version=schemas.version(self.lake.schemas),
         )
 
     def _is_control(self, record: Record) -> bool:
-        return isinstance(Decoder(rules=self.rules(record.at.topic)).decode(record), Control)
+        return isinstance(self._decoded(record), Control)
+
+    def _is_notice(self, record: Record) -> bool:
+        outcome = self._decoded(record)
+        return isinstance(outcome, Control) and notification.notice(outcome.payload) is not None
+
+    def _decoded(self, record: Record) -> Outcome:
+        known = SchemaHistory(schemas=self.schemas)
+        return Decoder(rules=self.rules(record.at.topic), history=known).decode(record)
 
 
 class CaptureLake(CaptureRuns):

@@ -20,6 +20,7 @@ from strandline.changes.record import Coordinates, Record
 from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS
 from strandline.engine import Outcome, cut, recorded_at, rules
 from strandline.errors import Terminal
+from strandline.formats.registry.schemas import NONE, Schemas
 from strandline.law import total
 from strandline.runs.lake import SourceLake
 from strandline.runs.receipt import Counts, Receipt, TableReceipt
@@ -31,14 +32,20 @@ _META = [name for name, _ in COLUMNS]
 _INTERNAL = {name for name, _ in INTERNAL_COLUMNS}
 
 
-def alone(records: Sequence[Record], *, batches: int, source: Source | None) -> Outcome:
-    """Lands and compacts the records; `source` None: they say themselves whose they are."""
+def alone(
+    records: Sequence[Record], *, batches: int, source: Source | None, schemas: Schemas = NONE
+) -> Outcome:
+    """Lands and compacts the records; `source` None: they say themselves whose they are.
+
+    `schemas` are those that records may name.
+    """
     with tempfile.TemporaryDirectory(prefix="strandline-") as folder:
         capture = CaptureLake(
             SourceLake(Path(folder).as_posix(), SOURCE),
             source.connector if source else None,
             recorded_at(records),
             rules(source),
+            schemas,
         )
         receipts = list(capture.runs(cut(records, batches)))
         return outcome(list(histories(capture.lake, receipts)), capture.lake, receipts)

@@ -94,7 +94,8 @@ class TableRun:
 
     def _known(self, before: Noted | None, applied: int) -> continuation.OnRecord:
         """What the runs up to `applied` have left; records may be on record where no row is."""
-        announced = self.control.after(applied)
+        unknown = frozenset[str]() if before is None else before.unknown
+        announced = self.control.after(applied, unknown)
         if self._is_spread(before, applied):
             return NotEntered(announced, once_landed(self.manifest, self.cut))
         holds = before is not None and self.cut.rules.are_noted(before.rules)

@@ -131,9 +131,13 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """A record that could not be decoded: a stable word and a sentence for a person."""
+    """A record that could not be decoded: a stable word and a sentence for a person.
+
+    `schemas` are the ids of which nobody knows any, where that is why.
+    """
 
     at: Coordinates
     reason: str
     detail: str
     key: str | None = None  # canonical, where it could be read
+    schemas: tuple[str, ...] = ()

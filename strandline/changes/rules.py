@@ -68,6 +68,8 @@ class TableRules:
     as where a log begins anew, or that do not compare, stop the table until somebody decides.
     `one_table`: the physical tables in its topic are one on purpose, say shards of it.
     `key_framing`, `value_framing`: how keys and values name their schema (`registry.framing`).
+    `hold_unknown`: whether records that name a schema which is not stored yet stop the table until
+    it is; they go to quarantine else.
     """
 
     key: tuple[str, ...] = ()
@@ -85,6 +87,7 @@ class TableRules:
     one_table: bool = False
     key_framing: str = "auto"
     value_framing: str = "auto"
+    hold_unknown: bool = False
 
     def contract(self, dialect: Dialect = types.ANY) -> Mapping[str, ColumnType]:
         """The column types of the contract, in a database of that dialect."""
@@ -138,9 +141,13 @@ class TableRules:
         return json.dumps(asdict(self), sort_keys=True)
 
     def are_noted(self, text: str) -> bool:
-        """Whether a run has left these, be it one of a release that knew fewer."""
+        """Whether a run has left these, be it one of a release that knew fewer.
+
+        Whether a table waits for a schema says nothing of how its history is made.
+        """
         try:
-            return TableRules.from_fields(json.loads(text)) == self
+            found = TableRules.from_fields(json.loads(text))
+            return replace(found, hold_unknown=self.hold_unknown) == self
         except (ValueError, TypeError, KeyError):
             return False
 

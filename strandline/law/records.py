@@ -120,6 +120,7 @@ def facts_of(outcomes: Iterable[Outcome]) -> Facts:
     changes: list[Change] = []
     fences: dict[Coordinates, Fence] = {}
     control: set[Coordinates] = set()
+    unknown: set[str] = set()
     schemas = _Schemas()
     for outcome in outcomes:
         match outcome:
@@ -131,10 +132,13 @@ def facts_of(outcomes: Iterable[Outcome]) -> Facts:
                 fences[outcome.at] = outcome
             case Control():
                 control.add(outcome.at)
+            case Quarantined():
+                unknown.update(outcome.schemas)
     streamed: list[Change | Fence] = [*changes, *fences.values()]
     return schemas.facts + Facts(
         fences=fences,
         control=frozenset(control),
+        unknown=frozenset(unknown),
         scopes=frozenset(scope.table(c.scope) for c in changes if c.scope is not None),
         reads=in_flight.reads(changes),
         open=in_flight.open_transactions(streamed, ()),

@@ -23,6 +23,7 @@ class Pin:
     number: int
     planned_at: str
     landing_version: int
+    schemas_version: int = -1
 
 
 def next_manifest(
@@ -52,6 +53,7 @@ def next_manifest(
         number=pin.number,
         planned_at=pin.planned_at,
         landing_version=pin.landing_version,
+        schemas_version=pin.schemas_version,
         way=source.way,
         tables=_tables(source, _visited(source, ranges, landed, held)),
         control=tuple(

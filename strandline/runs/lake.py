@@ -55,6 +55,11 @@ class SourceLake:
         return f"{self.home}/control"
 
     @property
+    def schemas(self) -> str:
+        """Delta: the schemas that records name, as a registry gave them; see the store's module."""
+        return f"{self.home}/schemas"
+
+    @property
     def quarantine(self) -> str:
         """Delta: records that could not be decoded, with coordinates, reason and bytes."""
         return f"{self._stage}/quarantine"

@@ -85,6 +85,7 @@ class Manifest:
     work: Work = Work.COMPACT
     order: Mapping[str, Any] = field(default_factory=dict)
     way: Way = Way.AUTO
+    schemas_version: int = -1
     began_at: str | None = None
 
     @property

@@ -25,6 +25,7 @@ from strandline.runs import lake as lakes
 from strandline.runs.way import Way, way
 from strandline.sources import duration, settings
 from strandline.sources.component import Component, component
+from strandline.sources.registry import Registry
 from strandline.sources.retention import Retention
 from strandline.sources.section import Section
 
@@ -72,7 +73,7 @@ class Source:
 
     `segment_bytes` bounds what one landing task holds in memory, `max_segments` how many mapped
     tasks one landing run plans; what is over is carried to the next run. `alone`: its runs go
-    without Spark, in Airflow's own tasks.
+    without Spark, in Airflow's own tasks. `registry` None: records name no schemas.
     """
 
     name: str
@@ -96,6 +97,7 @@ class Source:
     default_tolerance: Tolerance
     retention: Retention
     notifiers: tuple[NotifierSpec, ...] = field(default=())
+    registry: Registry | None = None
 
     def rules(self, topic: str) -> TableRules:
         """The rules of the table that a topic feeds; nobody flattens what is no row."""
@@ -208,6 +210,8 @@ class _Document:
         alone = self._is_alone(top)
         titles = ("kafka", "schedule", "landing", "spark")
         kafka, schedule, landing, spark = map(top.section, titles)
+        section = top.section("registry")
+        registry = Registry.of(section) if "registry" in self.values else None
         rules = TableRules(
             placeholder=self._placeholder(top),
             flattened=top.take("flattened", bool),
@@ -217,6 +221,7 @@ class _Document:
             epochs=self._epochs(top),
             key_framing=self._framing(top, "key_framing"),
             value_framing=self._framing(top, "value_framing"),
+            hold_unknown=registry is not None and registry.hold,
         )
         tolerance = self._tolerance(top, Tolerance(duration.parse(FRESHNESS)))
         prefix = self._topic_prefix(kafka)
@@ -242,6 +247,7 @@ class _Document:
             default_tolerance=tolerance,
             retention=Retention.of(top.section("retention")),
             notifiers=tuple(map(notifier, top.sections("notifier", "class"))),
+            registry=registry,
         )
         for section in (top, kafka, schedule, landing, spark):
             section.finish()

@@ -14,6 +14,7 @@ from strandline.runs.segment import plan as plan_segments
 from strandline.sources.source import Source
 from strandline_airflow.landing.kafka import KafkaSegments
 from strandline_airflow.landing.zone import LandingZone
+from strandline_airflow.registry.lookup import Lookup
 
 log = logging.getLogger(__name__)
 
@@ -38,10 +39,12 @@ class Arrival:
 def plan(source: Source, run_after: datetime) -> Planned:
     """Decides what this run reads, and registers every partition before anything of it is landed.
 
-    Gaps are put on record under the run's time, so a retry still reports them.
+    Gaps are put on record under the run's time, so a retry still reports them. Schemas that landing
+    has asked for in vain are asked for again, whether anything new has arrived or not.
     """
     zone = LandingZone(SourceLake(source.lake, source.name))
     zone.ensure()
+    Lookup(source).again()
     with opened(source) as kafka:
         barrier = kafka.barrier(source.owns)
     if not barrier.watermarks:
@@ -76,7 +79,8 @@ def land(
     """
     zone = LandingZone(SourceLake(source.lake, source.name))
     with opened(source, connection) as kafka:
-        progress = zone.land(kafka, segments, run_after.date(), source.segment_bytes)
+        day, lookup = run_after.date(), Lookup(source)
+        progress = zone.land(kafka, segments, day, source.segment_bytes, lookup.land)
         if not any(is_again(segment.topic_id) for segment in segments):
             kafka.report_progress({(one.topic, one.partition): one.next_offset for one in progress})
     return [asdict(one) for one in progress]

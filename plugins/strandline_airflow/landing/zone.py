@@ -7,7 +7,7 @@ other. The registry says which ids to ask for, because a log can only be asked f
 
 import logging
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime
 from itertools import accumulate
@@ -171,14 +171,20 @@ class LandingZone:
         )
 
     def land(
-        self, kafka: KafkaSegments, segments: Sequence[Segment], day: date, byte_budget: int
+        self,
+        kafka: KafkaSegments,
+        segments: Sequence[Segment],
+        day: date,
+        byte_budget: int,
+        before: Callable[[Sequence[pa.RecordBatch]], None] = lambda _: None,
     ) -> tuple[Progress, ...]:
         """Lands the segments, each whole and once, whoever else is landing them too.
 
         One commit holds about `byte_budget` bytes of records; `day` is the partition they go to.
+        `before` is called with the records of each commit, right before it.
         """
         while True:
-            run = _Run(self._landing, self._landing.ensure(), kafka, day, byte_budget)
+            run = _Run(self._landing, self._landing.ensure(), kafka, day, byte_budget, before)
             try:
                 run.land(segments)
             except Superseded as overtaken:
@@ -204,6 +210,7 @@ class _Run:
     kafka: KafkaSegments
     day: date
     byte_budget: int
+    before: Callable[[Sequence[pa.RecordBatch]], None]
     rows: Counter[Segment] = field(default_factory=Counter)
     batches: list[pa.RecordBatch] = field(default_factory=list)
     pending: Counter[Segment] = field(default_factory=Counter)
@@ -234,6 +241,7 @@ class _Run:
         if not self.reached:
             return
         self._check_incarnations()
+        self.before(self.batches)
         rows = pa.Table.from_batches(self.batches, LANDING)
         claims = [Claim(_id(one), seen[one], offset) for one, offset in self.reached.items()]
         self.ledger.append(self.table, rows, claims)

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pyarrow as pa
 from deltalake import DeltaTable
 
+from strandline.alone.stores import schemas
 from strandline.errors import Terminal, Transient
 from strandline.runs.cut import Pin, next_manifest
 from strandline.runs.lake import SourceLake
@@ -85,6 +86,7 @@ class Manifests:
             number=number + 1,
             planned_at=planned_at,
             landing_version=LandingZone(self._lake).version() or 0,
+            schemas_version=schemas.version(self._lake.schemas),
             tables=Epochs(source).on(order.tables),
             control=order.control,
             work=order.work,
@@ -120,7 +122,8 @@ class Manifests:
         version = zone.version()
         if version is None:
             return None
-        pin = Pin(number, planned_at, version)
+        # Looked at after landing, which stores schemas before the records that name them.
+        pin = Pin(number, planned_at, version, schemas.version(self._lake.schemas))
         published = self._publications.last()
         held = [row.topic for row in published if row.held]
         applied = self._publications.applied()

@@ -73,7 +73,8 @@ class TableRun:
         before, now = self.before(), self.control.after(self.run)
         over = self.run if applied < 0 else applied
         store = Store(self.spark, self.lake.records(self.cut.table), over, self.run)
-        then, facts = self.control.after(over), self._facts(before)
+        unknown = frozenset[str]() if before is None else before.unknown
+        then, facts = self.control.after(over, unknown), self._facts(before)
         is_quiet = self.given is None and not self.cut.ranges
         if is_quiet and (before is None or then == now):
             return self._untouched(before)

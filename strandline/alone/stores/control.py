@@ -1,62 +1,84 @@
 """What a source's control topics announce, kept: DDL events, and notices about snapshots."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from strandline import connectors
-from strandline.alone.stores import fencing
+from strandline.alone.stores import fencing, schemas
 from strandline.alone.stores.fencing import Kept
 from strandline.alone.stores.landing import RECORD, cells, landed, record
 from strandline.alone.stores.tables import rows
 from strandline.changes.record import Record
 from strandline.changes.rules import TableRules
-from strandline.formats import notification
+from strandline.formats.registry.schemas import NONE, Schemas
 from strandline.law.continuation import Announced
+from strandline.law.doubts import unknown
 from strandline.law.facts.announcements import Announcements
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest
 
-_UNSAID = frozenset({"key", "headers"})  # which say nothing in a control record
-_EVENTS = pa.schema([*(of for of in RECORD if of[0] not in _UNSAID), ("run", pa.int32())])
-# Of the notices only those about whole snapshots: an incremental one sends one for every chunk.
-_TELLING = (f'"{notification.INITIAL}"'.encode(), b'"tableChanges"')
+_EVENTS = pa.schema([*(of for of in RECORD if of[0] != "key"), ("run", pa.int32())])
 
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The announcements of all runs up to this one, each with its run; `records` of this one."""
+    """The announcements of all runs up to this one, each with its run; `records` of this one.
+
+    `schemas` are those of the source, by which records of its tables are read as well.
+    """
 
     manifest: Manifest
     kept: tuple[tuple[int, Record], ...]
     records: int
+    schemas: Schemas = NONE
     _known: dict[int, Announced] = field(default_factory=dict, compare=False)
 
-    def after(self, run: int) -> Announced:
-        """What had been announced when that run was over; most tables ask for the same two."""
+    def after(self, run: int, unknown: Collection[str] = ()) -> Announced:
+        """What had been announced when that run was over; most tables ask for the same two.
+
+        `unknown` are ids of schemas that nobody knew then, though somebody may now. `Terminal`
+        where an announcement names a schema that nobody knows, and tables are to wait for it.
+        """
         if run not in self._known:
             self._known[run] = self._announced(run)
-        return self._known[run]
+        found = self._known[run]
+        schemas = self.schemas.without(unknown)
+        if schemas is self.schemas:
+            return found
+        return replace(found, history=replace(found.history, schemas=schemas))
 
     def _announced(self, run: int) -> Announced:
-        rules = next((cut.rules for cut in self.manifest.tables), TableRules())
-        rules = replace(rules, flattened=False)  # nobody flattens what is no row
-        known = Announcements(connectors.named(self.manifest.connector), lambda _: rules)
-        known.add(record for number, record in self.kept if number <= run)
+        known, rules = _announcements(self.manifest, self.schemas)
+        kept = [record for number, record in self.kept if number <= run]
+        unread = {each for record in kept for each in known.unknown(record)}
+        unknown.check(unread, self.schemas, rules)
+        known.add(kept)
         return Announced(known.history, tuple(known.snapshots))
 
 
 def announced(manifest: Manifest) -> Control:
-    """Reads the run's control records and keeps those that tell something."""
+    """Reads the run's control records and keeps those that tell something, or may one day."""
     lake = SourceLake(manifest.lake, manifest.source)
     arrived = landed(lake.landing, manifest.landing_version, manifest.control)
-    telling = [r for r in arrived if any(word in (r.value or b"") for word in _TELLING)]
+    found = schemas.known(lake.schemas, manifest.schemas_version)
+    known, _ = _announcements(manifest, found)
+    telling = [record for record in arrived if known.is_telling(record)]
     events = Kept(lake.control)
     table = events.open()
     if telling and fencing.applied(table) < manifest.number:
-        found = [{**cells(each), "run": manifest.number} for each in telling]
-        events.write(table, pa.Table.from_pylist(found, schema=_EVENTS), manifest.number)
+        own = [{**cells(each), "run": manifest.number} for each in telling]
+        events.write(table, pa.Table.from_pylist(own, schema=_EVENTS), manifest.number)
         table = events.open()
     sql = 'SELECT * FROM stored WHERE run <= :run ORDER BY topic, partition, "offset"'
     kept = [] if table is None else rows(table, sql, run=manifest.number)
-    return Control(manifest, tuple((row["run"], record(row)) for row in kept), len(arrived))
+    return Control(manifest, tuple((row["run"], record(row)) for row in kept), len(arrived), found)
+
+
+def _announcements(manifest: Manifest, known: Schemas) -> tuple[Announcements, TableRules]:
+    """Those of nothing yet, and the rules that their records are read by: nobody flattens them."""
+    rules = next((cut.rules for cut in manifest.tables), TableRules())
+    rules = replace(rules, flattened=False)
+    of = Announcements(connectors.named(manifest.connector), lambda _: rules, known)
+    return of, rules

@@ -61,12 +61,13 @@ class Kept:
         if applied(table, self.application) >= run:
             raise OvertakenError(f"{self.uri}: run {run} or a later one has committed to it")
         mode: Literal["error", "overwrite", "append"] = "overwrite" if whole else "append"
+        columns: Literal["overwrite", "merge"] = "overwrite" if whole else "merge"
         with overtaken(self.uri):
             write_deltalake(
                 self.uri if table is None else table,
                 rows,
                 mode="error" if table is None else mode,
-                schema_mode="overwrite" if whole and table is not None else None,
+                schema_mode=None if table is None else columns,
                 partition_by=list(self.partitions) or None,
                 configuration=self.properties,
                 storage_options=storage_options(),

@@ -36,6 +36,11 @@ class Noted:
         counts = self.receipt.counts
         return Counts(history_rows=counts.history_rows, current_rows=counts.current_rows)
 
+    @property
+    def unknown(self) -> frozenset[str]:
+        """The ids of schemas that records named and nobody knew."""
+        return frozenset() if self.facts is None else self.facts.unknown
+
     def text(self) -> str:
         """As JSON."""
         facts = None if self.facts is None else b64encode(document.written(self.facts)).decode()

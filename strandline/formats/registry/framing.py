@@ -24,6 +24,7 @@ Headers = Iterable[tuple[str, bytes | None]]
 
 KEY, VALUE = "key", "value"
 _ZERO, _GUID, _GLUE = 0, 1, 3
+_LENGTHS = {_ZERO: 5, _GUID: 17, _GLUE: 18}
 _PLAIN, _ZLIB = 0, 5  # Glue's compressions
 _MOST = 128 << 20  # bytes that a compressed body may come to: more than Kafka's largest records
 _CONFLUENT_HEADER = {KEY: "__key_schema_id", VALUE: "__value_schema_id"}
@@ -79,6 +80,27 @@ def framed(
     raise UndecodableError("bad_framing", f"the {part} begins with {first}, as no {said} does")
 
 
+def ids(
+    data: bytes, part: str, headers: Headers = (), said: Framing = Framing.AUTO
+) -> tuple[str, ...]:
+    """The ids alone that the schema of a `part` may have; none where nothing names one."""
+    is_glue = data[:1] == bytes([_GLUE]) and said in {Framing.AUTO, Framing.GLUE}
+    found = _glue_ids(data, part) if is_glue else None
+    if found is None:
+        of = framed(data, part, headers, said)
+        found = () if of is None else of.ids
+    return found
+
+
+def head(data: bytes, said: Framing = Framing.AUTO) -> bytes:
+    """As many of the first bytes as name the schema: parts that begin alike name the same one."""
+    first = data[0] if data else -1
+    if first not in _LENGTHS or said is Framing.NONE:
+        return b""
+    is_wide = said is Framing.APICURIO_GLOBAL or not any(data[1:5])
+    return data[: 9 if first == _ZERO and is_wide else _LENGTHS[first]]
+
+
 def _zero(data: bytes, part: str, said: Framing) -> Framed:
     """Numbers begin with 1: four zeros are the upper half of one with 8 bytes."""
     number = int.from_bytes(_whole(data[1:5], 4, part))
@@ -88,8 +110,12 @@ def _zero(data: bytes, part: str, said: Framing) -> Framed:
     return Framed(tuple(f"{word}:{number}" for word in words), data[5:])
 
 
+def _glue_ids(data: bytes, part: str) -> tuple[str, ...]:
+    return (f"glue:{_uuid(data[2:18], part)}",)
+
+
 def _glue(data: bytes, part: str) -> Framed:
-    ids, body = (f"glue:{_uuid(data[2:18], part)}",), data[18:]
+    ids, body = _glue_ids(data, part), data[18:]
     if data[1] == _PLAIN:
         return Framed(ids, body)
     if data[1] != _ZLIB:

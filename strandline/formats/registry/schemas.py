@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from strandline.errors import UndecodableError
+from strandline.errors import UndecodableError, UnknownSchemaError
 
 
 class SchemaType(StrEnum):
@@ -34,9 +34,13 @@ class StoredSchema:
 
 @dataclass(frozen=True, slots=True)
 class Schemas:
-    """The schemas that are known, by id; those of two runs compare by what they hold."""
+    """The schemas that are known, by id; those of two runs compare by what they hold.
+
+    `faults` says of ids that a registry was asked for in vain why it did not give them.
+    """
 
     known: Mapping[str, StoredSchema] = field(default_factory=dict)
+    faults: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @staticmethod
     def of(stored: Iterable[StoredSchema]) -> "Schemas":
@@ -49,14 +53,14 @@ class Schemas:
     def among(self, ids: Iterable[str]) -> StoredSchema:
         """The schema that one of these ids is of.
 
-        The first bytes of a record may be read in several ways. `UndecodableError` where nobody
-        knows any of the ids, or where two of them are known and mean different schemas.
+        The first bytes of a record may be read in several ways. `UnknownSchemaError` where nobody
+        knows any of the ids, `UndecodableError` where two of them are known and mean different
+        schemas.
         """
         ids = tuple(ids)
         found = [self.known[each] for each in ids if each in self.known]
         if not found:
-            wanted = " or ".join(ids)
-            raise UndecodableError("unknown_schema", f"no schema is known with the id {wanted}")
+            raise UnknownSchemaError(ids, self.unknown(ids))
         first = found[0]
         for other in found[1:]:
             if (other.text, other.type) != (first.text, first.type):
@@ -66,6 +70,21 @@ class Schemas:
                     "the source file, as 'key_framing' or 'value_framing', which it is",
                 )
         return first
+
+    def unknown(self, ids: Iterable[str]) -> str:
+        """That nobody knows a schema by any of these ids, and why, as far as it is known."""
+        wanted = list(ids)
+        why = next((self.faults[each] for each in wanted if each in self.faults), "")
+        return f"no schema is known with the id {' or '.join(wanted)}" + (f": {why}" if why else "")
+
+    def without(self, ids: Iterable[str]) -> "Schemas":
+        """These schemas but for some: as they were before those were known."""
+        gone = set(ids)
+        if gone.isdisjoint(self.known):
+            return self
+        return Schemas(
+            {name: of for name, of in self.known.items() if name not in gone}, self.faults
+        )
 
     def texts(self, schema: StoredSchema) -> tuple[str, ...]:
         """The texts of the schemas that a schema refers to, each behind those it refers to."""

@@ -30,7 +30,7 @@ from strandline.changes.record import Record
 from strandline.changes.rules import TableRules
 from strandline.connectors import CONNECTORS, Connector
 from strandline.connectors.connector import integer
-from strandline.errors import UndecodableError
+from strandline.errors import UndecodableError, UnknownSchemaError
 from strandline.formats import connect, flattened, schema_history
 from strandline.formats.connect import Document
 from strandline.formats.reading import Formats
@@ -113,7 +113,9 @@ class Decoder:
                 return self._tombstone(record)
             return self._document(record, document)
         except UndecodableError as error:
-            return Quarantined(record.at, error.reason, error.detail, self._readable_key(record))
+            unknown = error.ids if isinstance(error, UnknownSchemaError) else ()
+            key = self._readable_key(record)
+            return Quarantined(record.at, error.reason, error.detail, key, unknown)
 
     def _readable_key(self, record: Record) -> str | None:
         try:

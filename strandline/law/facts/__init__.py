@@ -42,7 +42,7 @@ class Facts:
     of, `connectors` who sent them by where they were met first. `fences` are all deliveries of
     truncates, `reads` the places of whole snapshots with the earliest time at which a read of it
     was emitted (milliseconds), `open` the transactions that may have been open at one. `control`
-    are the records without a row.
+    are the records without a row, `unknown` the ids of schemas that records name and nobody knows.
 
     Of the survey: `latest` is the last place at which rows were changed under each form of key;
     `halves` are deletes and creates by the place that the two halves of a move share; `first` is
@@ -62,6 +62,7 @@ class Facts:
     reads: Mapping[str, int] = field(default_factory=dict)
     open: frozenset[str] = frozenset()
     control: frozenset[Coordinates] = frozenset()
+    unknown: frozenset[str] = frozenset()
     latest: Mapping[Identity, str] = field(default_factory=dict)
     halves: Mapping[str, frozenset[Half]] = field(default_factory=dict)
     first: Mapping[tuple[Snapshot, str], Fence] = field(default_factory=dict)
@@ -141,6 +142,7 @@ _MERGED: Mapping[str, Callable[[Any, Any], Any]] = {
     "reads": lambda one, other: _joined(one, other, min),
     "open": _united,
     "control": _united,
+    "unknown": _united,
     "latest": lambda one, other: _joined(one, other, max),
     "halves": lambda one, other: _joined(one, other, _united),
     "first": lambda one, other: _joined(one, other, _earlier),

@@ -11,15 +11,18 @@ from strandline.changes.change import Control
 from strandline.changes.record import Coordinates, Record
 from strandline.changes.rules import TableRules
 from strandline.connectors import Connector
-from strandline.errors import UndecodableError
+from strandline.errors import UndecodableError, UnknownSchemaError
 from strandline.formats import notification, schema_history
 from strandline.formats.notification import Notice, Snapshot
-from strandline.formats.registry.framing import VALUE, Framing, framed
+from strandline.formats.registry.framing import VALUE, Framing, ids
 from strandline.formats.registry.schemas import NONE, Schemas
 from strandline.formats.schema_history import SchemaChange, SchemaHistory
 from strandline.law.decode.general import Decoder
 
 Rules = Callable[[str], TableRules]
+
+_INITIAL = notification.INITIAL.encode()
+_NOTICE, _DDL = '"aggregate_type"', '"tableChanges"'  # fields of the schemas of announcements
 
 
 @dataclass(slots=True)
@@ -42,6 +45,25 @@ class Announcements:
             if self._may_announce(record):
                 self._add(record)
         return len(self.changes) > known
+
+    def is_telling(self, record: Record) -> bool:
+        """Whether a control record is to be kept for what it says, or may say once it can be read.
+
+        Of notices only those about whole snapshots: an incremental one sends one for every chunk.
+        """
+        value = record.value or b""
+        words = self._described(record)
+        if words is None:
+            return True
+        is_notice = _INITIAL in value and (b'"aggregate_type"' in value or _NOTICE in words)
+        return is_notice or b'"tableChanges"' in value or _DDL in words
+
+    def unknown(self, record: Record) -> tuple[str, ...]:
+        """The ids that the schema of a record may have, where nobody knows any of them."""
+        if self._described(record) is not None:
+            return ()
+        framing = Framing(self.rules(record.at.topic).value_framing)
+        return ids(record.value or b"", VALUE, record.headers, framing)
 
     def _add(self, record: Record) -> None:
         known = SchemaHistory(schemas=self.schemas)
@@ -78,14 +100,16 @@ class Announcements:
         value = record.value or b""
         if b'"aggregate_type"' in value or b'"tableChanges"' in value:
             return True
-        return bool(self.schemas) and self._is_described_so(record)
+        words = (self._described(record) or "") if self.schemas else ""
+        return _NOTICE in words or _DDL in words
 
-    def _is_described_so(self, record: Record) -> bool:
-        """Whether the schema that the record names has the fields of an announcement."""
+    def _described(self, record: Record) -> str | None:
+        """The text of the schema that the record names, if any; None where nobody knows it."""
         framing = Framing(self.rules(record.at.topic).value_framing)
         try:
-            found = framed(record.value or b"", VALUE, record.headers, framing)
-            text = "" if found is None else self.schemas.among(found.ids).text
+            found = ids(record.value or b"", VALUE, record.headers, framing)
+            return self.schemas.among(found).text if found else ""
+        except UnknownSchemaError:
+            return None
         except UndecodableError:
-            return False
-        return '"aggregate_type"' in text or '"tableChanges"' in text
+            return ""  # nobody will ever read it

@@ -14,7 +14,7 @@ from strandline.connectors import CONNECTORS, Connector
 from strandline.errors import Terminal
 from strandline.law.facts import Facts
 
-FORMAT = 2  # another number where the shape is another one
+FORMAT = 3  # another number where the shape is another one
 
 
 def written(facts: Facts) -> bytes:

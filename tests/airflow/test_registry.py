@@ -1,0 +1,216 @@
+"""Landing looks schemas up: each once, before the records that name it, and without their fate."""
+
+import json
+from datetime import date
+
+import pytest
+import registry_server
+from strandline_airflow.registry.lookup import Lookup
+
+from strandline.alone.stores import schemas
+from strandline.errors import Terminal
+from strandline.formats.registry.schemas import SchemaType, StoredSchema
+from strandline.runs.segment import Segment, newcomers
+from strandline.sources import source as source_file
+
+TOPIC = "shop.t"
+TODAY = date(2026, 11, 20)
+TEXT = '"string"'
+GUID = "89791762-2336-4186-9674-299b90a802e2"
+SECRET = "Tr0ub4dor"  # noqa: S105 - of nobody
+
+
+def framed(number, body=b"body"):
+    return b"\0" + number.to_bytes(4) + body
+
+
+@pytest.fixture
+def registry():
+    with registry_server.opened() as registry:
+        registry.schemas |= {"1": TEXT, "2": '"long"'}
+        yield registry
+
+
+@pytest.fixture
+def connect(monkeypatch):
+    """Writes the Airflow connection of the registry."""
+
+    def write(*urls, **fields):
+        extra = {"urls": list(urls), **fields.pop("extra", {})}
+        connection = {"conn_type": "http", "extra": extra, **fields}
+        monkeypatch.setenv("AIRFLOW_CONN_SHOP_REGISTRY", json.dumps(connection))
+
+    return write
+
+
+@pytest.fixture
+def says(source_path, registry, connect):
+    """The source with such a [registry] section, and what has the lookup of a new task."""
+    connect(registry.url)
+
+    def load(more=""):
+        plain = source_path.read_text().partition("[registry]")[0]
+        section = f'[registry]\nconnection = "shop_registry"\n{more}'
+        source_path.write_text(plain + section)
+        return source_file.load(source_path)
+
+    return load
+
+
+@pytest.fixture
+def land(says, connected, zone, kafka, record):
+    """Lands records with these values, and perhaps keys; the offsets that are landed then."""
+    connected.create_topic(TOPIC, 1)
+    topic_id = kafka.topic_ids([TOPIC])[TOPIC]
+    sent = []
+
+    def run(*values, more='timeout = "1s"\nretries = 0\n', **fields):
+        new = [record(len(sent) + n, value=value, **fields) for n, value in enumerate(values)]
+        connected.replay(new)
+        segment = Segment(TOPIC, topic_id, 0, len(sent), len(sent) + len(new))
+        sent.extend(new)
+        zone.register(newcomers(kafka.barrier(lambda _: True).watermarks, zone.landed()))
+        zone.land(kafka, [segment], TODAY, 1 << 20, Lookup(says(more)).land)
+        return sum(state.next_offset for state in zone.landed())
+
+    return run
+
+
+def test_a_schema_is_looked_up_once_and_stored_with_its_name(land, lake, registry):
+    land(framed(1), framed(1, b"other"), b'{"json": 1}', None)
+    land(framed(1))
+    assert registry.asked == ["/schemas/ids/1", "/schemas/ids/1/versions?deleted=true"]
+    assert schemas.known(lake.schemas).known == {
+        "confluent:1": StoredSchema("confluent:1", TEXT, SchemaType.AVRO, (), "subject-of-1")
+    }
+
+
+def test_keys_and_headers_name_schemas_too(land, lake, registry):
+    registry.schemas[GUID] = TEXT
+    header = ("__value_schema_id", b"\1" + bytes.fromhex(GUID.replace("-", "")))
+    land(b"body", key=framed(2), headers=(("other", b"x"), header))
+    assert schemas.known(lake.schemas).known.keys() == {"confluent:2", f"guid:{GUID}"}
+
+
+def test_a_schema_comes_with_all_that_it_refers_to(land, lake, registry):
+    def referring(name):
+        return [{"name": name, "subject": name, "version": 4}]
+
+    registry.schemas["3"] = {
+        "schema": '"c"', "schemaType": "JSON", "references": referring("b/b"),
+    }  # fmt: skip
+    registry.subjects["b%2Fb", "4"] = {
+        "subject": "b/b", "id": 8, "version": 4, "schema": '"b"', "schemaType": "JSON",
+        "references": referring("a"),
+    }  # fmt: skip
+    registry.subjects["a", "4"] = {"subject": "a", "id": 9, "version": 4, "schema": '"a"'}
+    land(framed(3))
+    found = schemas.known(lake.schemas)
+    assert found.known["confluent:3"].references == ("confluent:8",)
+    assert found.known["confluent:8"].references == ("confluent:9",)
+    assert found.texts(found.known["confluent:3"]) == ('"a"', '"b"')
+
+
+@pytest.mark.parametrize("failing", [503, 0, 401, 404])
+def test_records_are_landed_whatever_the_registry_says_and_the_reason_is_kept(
+    failing, land, lake, registry
+):
+    registry.failing = failing
+    assert land(framed(1), b"{}") == 2
+    found = schemas.known(lake.schemas)
+    assert not found.known
+    why = found.unknown(["confluent:1"])
+    assert "confluent:1" in why
+    assert registry.url in why
+    assert "'shop_registry'" in why
+    assert (str(failing) if failing else "did not answer in 1 s") in why
+
+
+def test_what_was_asked_for_in_vain_is_asked_for_by_the_next_landing(land, lake, says, registry):
+    registry.failing = 503
+    land(framed(1), framed(2))
+    version = schemas.version(lake.schemas)
+    Lookup(says('timeout = "1s"\nretries = 0\n')).again()
+    assert schemas.version(lake.schemas) == version  # the same reason is written once
+    registry.failing = 200
+    Lookup(says()).again()
+    found = schemas.known(lake.schemas)
+    assert found.known.keys() == {"confluent:1", "confluent:2"}
+    assert not found.faults
+
+
+def test_a_registry_that_is_silent_is_asked_once_by_a_task(land, registry):
+    registry.failing = 503
+    land(framed(1), framed(2), framed(3))
+    assert registry.asked == ["/schemas/ids/1"]
+
+
+def test_an_answer_that_does_not_come_is_asked_for_again(land, registry):
+    registry.failing = 503
+    land(framed(1), more="retries = 2\n")
+    assert registry.asked == ["/schemas/ids/1"] * 3
+
+
+def test_what_was_stored_once_needs_no_registry(land, lake, registry):
+    land(framed(1))
+    registry.schemas.clear()
+    registry.failing = 503
+    land(framed(1))
+    assert "confluent:1" in schemas.known(lake.schemas).known
+    assert len(registry.asked) == 2
+
+
+def test_the_next_address_is_asked_where_one_does_not_answer(land, lake, registry, connect, says):
+    says()
+    connect("http://127.0.0.1:1", registry.url)
+    land(framed(1))
+    assert "confluent:1" in schemas.known(lake.schemas).known
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({"login": "ada", "password": SECRET}, "Basic YWRhOlRyMHViNGRvcg=="),
+        ({"extra": {"token": SECRET}}, f"Bearer {SECRET}"),
+    ],
+)
+def test_who_asks_is_told_to_the_registry_and_to_nobody_else(
+    given, sent, says, land, lake, registry, connect, caplog
+):
+    says()
+    connect(registry.url, **given)
+    registry.failing = 401
+    land(framed(1))
+    assert registry.authorised == [sent]
+    told = caplog.text + str(schemas.known(lake.schemas).faults)
+    assert "401" in told
+    assert SECRET not in told
+
+
+def test_an_address_with_a_password_in_it_is_refused_without_repeating_it(land, connect, says):
+    says()
+    connect(f"http://ada:{SECRET}@127.0.0.1:1")
+    with pytest.raises(Terminal, match="belongs into its login and password") as refused:
+        land(framed(1))
+    assert SECRET not in str(refused.value)
+
+
+def test_ids_of_another_kind_of_registry_are_refused_by_name(land, lake):
+    land(b"\0" + (17).to_bytes(8) + b"body")
+    why = schemas.known(lake.schemas).unknown(["apicurio-global:17"])
+    assert "a [registry] of kind confluent has no such ids" in why
+
+
+def test_a_missing_connection_says_how_to_make_one(land, says, monkeypatch):
+    says()
+    monkeypatch.delenv("AIRFLOW_CONN_SHOP_REGISTRY")
+    with pytest.raises(Terminal, match="airflow connections add shop_registry"):
+        land(framed(1))
+
+
+def test_a_certificate_that_is_none_is_named(land, connect, says, tmp_path, registry):
+    says()
+    (tmp_path / "ca.pem").write_text("none")
+    connect(registry.url, extra={"ca": str(tmp_path / "ca.pem")})
+    with pytest.raises(Terminal, match=r"ca\.pem"):
+        land(framed(1))

@@ -1,0 +1,141 @@
+"""Records that name a schema nobody knows yet: their table waits, or they are read once it is."""
+
+import pytest
+from avro import Registry
+from events import Stream
+
+from strandline.alone.stores import quarantine, schemas
+from strandline.alone.stores.records import OnRecord
+from strandline.alone.stores.tables import opened, rows
+from strandline.changes.rules import TableRules
+
+TOPIC = Stream().topic
+WHY = "registry http://registry:8081 does not have it"
+COLUMN = {"type": "string", "optional": True, "field": "town"}
+
+
+@pytest.fixture
+def lake(capture):
+    """The lake of a source with a registry, whose tables wait for schemas."""
+    capture.rules = lambda _: TableRules(hold_unknown=True)
+    return capture
+
+
+@pytest.fixture
+def stream():
+    """Three changes; the last has a column more, and so another schema of the value."""
+    found = Stream()
+    found.change("c", 1, 1, name="a")
+    found.change("c", 2, 2, name="b")
+    found.columns = [*found.columns, COLUMN]
+    found.change("u", 1, 3, name="c", more={"town": "Ulm"})
+    return found
+
+
+@pytest.fixture
+def registry():
+    return Registry()
+
+
+@pytest.fixture
+def avro(stream, registry):
+    """The records in Avro, and the schemas that they name."""
+    return registry.records(stream.records), registry.schemas
+
+
+def known(capture, found, *but, fault=WHY):
+    """Stores schemas, without some that a registry was asked for in vain."""
+    rest = found.without(but)
+    table = schemas.arrow(rest.known.values(), dict.fromkeys(but, fault), capture.moment)
+    schemas.append(capture.lake.schemas, table)
+
+
+def last(found):
+    """The id of the schema that came last."""
+    return list(found.known)[-1]
+
+
+def run(capture, number, records):
+    capture.schemas = schemas.known(capture.lake.schemas)
+    capture.land(records)
+    return apply(capture, number, records)
+
+
+def apply(capture, number, records):
+    capture.schemas = schemas.known(capture.lake.schemas)
+    capture.moment = capture.moment.replace(hour=number)
+    (receipt,) = capture.compact(capture.manifest(number, records)).tables
+    return receipt
+
+
+def versions(capture):
+    table = opened(capture.lake.history(TOPIC))
+    found = [] if table is None else rows(table, "SELECT * FROM stored ORDER BY _key, _seq_from")
+    return [(row["id"], row["name"], row["_is_current"]) for row in found]
+
+
+def test_a_table_waits_for_a_schema_and_says_who_did_not_give_which(lake, avro):
+    records, found = avro
+    known(lake, found, last(found))
+    receipt = run(lake, 1, records)
+    for part in (last(found), WHY, "hold = false", "the next landing asks for it again"):
+        assert part in receipt.error
+    assert not receipt.transient
+    assert versions(lake) == []
+    assert not list(quarantine.refused(lake.lake.quarantine, TOPIC, before=2))
+
+
+def test_once_the_schema_is_stored_the_table_goes_on_as_if_it_had_never_waited(lake, avro):
+    records, found = avro
+    known(lake, found, last(found))
+    assert run(lake, 1, records[:2]).error is None
+    assert run(lake, 2, records[2:]).error is not None
+    known(lake, found)
+    receipt = apply(lake, 3, records[2:])
+    assert (receipt.counts.landed, receipt.counts.changes) == (1, 1)
+    assert versions(lake) == [(1, "a", False), (1, "c", True), (2, "b", True)]
+
+
+def test_where_nobody_is_to_wait_the_record_is_in_quarantine_with_its_id(capture, avro):
+    records, found = avro
+    known(capture, found, last(found))
+    receipt = run(capture, 1, records)
+    assert (receipt.error, receipt.counts.quarantined) == (None, 1)
+    ((record, reason),) = quarantine.refused(capture.lake.quarantine, TOPIC, before=2)
+    assert (record, reason) == (records[2], "unknown_schema")
+
+
+def test_what_lay_in_quarantine_for_a_schema_is_read_by_the_run_after_it_is_stored(
+    capture, avro, stream, registry
+):
+    records, found = avro
+    known(capture, found, last(found))
+    first = run(capture, 1, records)
+    known(capture, found)
+    stream.change("u", 2, 4, name="d")
+    more = registry.records(stream.records[3:])
+    second = run(capture, 2, more)
+    counts = first.counts + second.counts
+    assert (counts.landed, counts.changes, counts.quarantined) == (4, 4, 0)
+    assert not list(quarantine.refused(capture.lake.quarantine, TOPIC, before=3))
+    expected = [(1, "a", False), (1, "c", True), (2, "b", False), (2, "d", True)]
+    assert versions(capture) == expected
+
+
+def test_a_schema_that_no_record_was_refused_for_has_nothing_read_anew(capture, avro, monkeypatch):
+    records, found = avro
+    known(capture, found.without([last(found)]))
+    assert run(capture, 1, records[:2]).error is None
+    known(capture, found)
+    monkeypatch.delattr(OnRecord, "every")  # reading all that is on record would fail
+    receipt = run(capture, 2, records[2:])
+    assert (receipt.error, receipt.counts.changes) == (None, 1)
+
+
+def test_waiting_for_schemas_is_no_rule_by_which_a_history_is_made_anew(capture, avro, monkeypatch):
+    records, found = avro
+    known(capture, found)
+    assert run(capture, 1, records[:2]).error is None
+    capture.rules = lambda _: TableRules(hold_unknown=True)
+    monkeypatch.delattr(OnRecord, "every")
+    assert run(capture, 2, records[2:]).error is None
