@@ -6,6 +6,7 @@ from strandline.advice import RULES
 
 BY_ID = {rule.id: rule for rule in RULES}
 JSON = "org.apache.kafka.connect.json.JsonConverter"
+GLUE = "com.amazonaws.services.schemaregistry.kafkaconnect.AWSKafkaAvroConverter"
 AVRO = "io.confluent.connect.avro.AvroConverter"
 WITHOUT_SCHEMA = {"value_converter": JSON, "value_converter_schemas_enable": "false"}
 SMT = "io.debezium.transforms."
@@ -454,6 +455,8 @@ EXAMPLES = {
     ),
     "values-by-registry": plain("value.converter", AVRO, JSON),
     "keys-by-registry": plain("key.converter", AVRO, JSON),
+    "values-by-glue": plain("value.converter", GLUE, JSON),
+    "keys-by-glue": plain("key.converter", GLUE, JSON),
     "nulls-replaced-by-registry": default(
         "value.converter.ignore.default.for.nullables", "false", "true", value_converter=AVRO
     ),

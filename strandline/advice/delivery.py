@@ -23,14 +23,14 @@ _CONFLUENT = (
     "io.confluent.connect.avro.AvroConverter",
     "io.confluent.connect.json.JsonSchemaConverter",
 )
-_BY_REGISTRY = (
-    *_CONFLUENT,
-    "io.apicurio.registry.utils.converter.AvroConverter",
-    "com.amazonaws.services.schemaregistry.kafkaconnect.AWSKafkaAvroConverter",
-)
-_NO_REGISTRY = (
-    "sources that Airflow lands know no schema registry yet: every record goes to quarantine as "
-    "unknown_schema; captures are read with `strandline history --schemas`"
+_ASKED = (*_CONFLUENT, "io.apicurio.registry.utils.converter.AvroConverter")
+_GLUE = ("com.amazonaws.services.schemaregistry.kafkaconnect.AWSKafkaAvroConverter",)
+_BY_REGISTRY = (*_ASKED, *_GLUE)
+_LOOKED_UP = "landing has to look up the schemas, or every record goes to quarantine"
+_NAME_IT = "name the registry's Airflow connection in `[registry]` of the source file"
+_NOT_ASKED = (
+    "landing does not ask AWS Glue for schemas: every record goes to quarantine; captures are read "
+    "with `strandline history --schemas`"
 )
 _SIMPLE_HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
@@ -55,9 +55,16 @@ DELIVERY: tuple[Rule, ...] = (
     ),
     Rule(
         "values-by-registry",
+        Severity.NOTE,
+        IsClass("value.converter", _ASKED),
+        _LOOKED_UP,
+        _NAME_IT,
+    ),
+    Rule(
+        "values-by-glue",
         Severity.LOSES,
-        IsClass("value.converter", _BY_REGISTRY),
-        _NO_REGISTRY,
+        IsClass("value.converter", _GLUE),
+        _NOT_ASKED,
         f"set value.converter={JSON}",
     ),
     Rule(
@@ -90,9 +97,16 @@ DELIVERY: tuple[Rule, ...] = (
     ),
     Rule(
         "keys-by-registry",
+        Severity.NOTE,
+        IsClass("key.converter", _ASKED),
+        _LOOKED_UP,
+        _NAME_IT,
+    ),
+    Rule(
+        "keys-by-glue",
         Severity.LOSES,
-        IsClass("key.converter", _BY_REGISTRY),
-        _NO_REGISTRY,
+        IsClass("key.converter", _GLUE),
+        _NOT_ASKED,
         f"set key.converter={JSON}",
     ),
     Rule(

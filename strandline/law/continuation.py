@@ -17,7 +17,6 @@ from strandline.errors import Terminal
 from strandline.formats.notification import Snapshot
 from strandline.formats.schema_history import SchemaHistory
 from strandline.law import corrections, group
-from strandline.law.doubts import unknown
 from strandline.law.facts import NONE, Facts
 from strandline.law.group import repetition
 from strandline.law.records import written_alike
@@ -120,12 +119,6 @@ def run(made: Made, known: OnRecord, arrived: Sequence[Record], now: Announced) 
 
     Raises `Terminal` where the table has to stop.
     """
-    found = _run(made, known, arrived, now)
-    unknown.check(found.facts.unknown, now.history.schemas, made(now.history).rules)
-    return found
-
-
-def _run(made: Made, known: OnRecord, arrived: Sequence[Record], now: Announced) -> Run:
     own = {record.at for record in arrived}  # an attempt before may have put them on record
     if known.facts is not None and known.announced == now:
         table = made(now.history)

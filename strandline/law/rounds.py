@@ -11,7 +11,6 @@ from typing import Protocol
 from strandline.changes.position import major_of
 from strandline.errors import Terminal
 from strandline.law.continuation import may_differ
-from strandline.law.doubts import unknown
 from strandline.law.facts import NONE, Facts
 from strandline.law.group import repetition
 from strandline.law.shard import Known, Told, is_read
@@ -114,9 +113,7 @@ def folding(parts: Parts, before: Known, now: Known, said: Said, *, whole: bool)
         )
         wanted = _widened(wanted, before, after, said)
         if (wanted, after.twice) == (extent, now.twice) and is_read(now.facts, facts):
-            rules, schemas = now.making.rules, now.announced.history.schemas
-            regress = doubted(told.doubts, rules)
-            unknown.check(facts.unknown, schemas, rules)
+            regress = doubted(told.doubts, now.making.rules)
             return Settled(after, told, regress)
         now, extent = after, wanted
 

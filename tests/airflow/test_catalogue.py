@@ -11,7 +11,7 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 from strandline_airflow import catalogue
 from strandline_airflow.landing import land_run
 
-from strandline.alone.stores import records, tables
+from strandline.alone.stores import landing, records, tables
 from strandline.changes.record import Coordinates, Record
 from strandline.law.continuation import Entry
 from strandline.runs.lake import SourceLake
@@ -312,14 +312,16 @@ def test_a_gap_is_told_until_a_snapshot_that_began_after_it_is_complete(source, 
 def notices(lake, *told, connector=None):
     """Puts notices on record, as the engine does: what, when, and of which table."""
     rows = []
-    for kind, at, *table in told:
+    for number, (kind, at, *table) in enumerate(told):
         said = {"connector_name": connector, "scanned_collection": table[0] if table else None}
         notice = {
             "aggregate_type": "Initial Snapshot", "type": kind, "id": "1",
             "additional_data": {**said, "status": "SUCCEEDED"}, "timestamp": millis(at),
         }  # fmt: skip
-        rows.append(json.dumps(notice).encode())
-    write_deltalake(lake.control, pa.table({"value": rows}), mode="append")
+        place = Coordinates("shop.notifications", 0, number)
+        rows.append(landing.cells(Record(place, 0, None, json.dumps(notice).encode())))
+    columns = pa.schema([of for of in landing.RECORD if of[0] != "key"])
+    write_deltalake(lake.control, pa.Table.from_pylist(rows, columns), mode="append")
 
 
 def millis(at):

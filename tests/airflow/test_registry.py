@@ -64,13 +64,19 @@ def land(says, connected, zone, kafka, record):
     topic_id = kafka.topic_ids([TOPIC])[TOPIC]
     sent = []
 
-    def run(*values, more='timeout = "1s"\nretries = 0\n', **fields):
+    def run(*values, more='timeout = "1s"\nretries = 0\n', then=lambda _: None, **fields):
         new = [record(len(sent) + n, value=value, **fields) for n, value in enumerate(values)]
         connected.replay(new)
-        segment = Segment(TOPIC, topic_id, 0, len(sent), len(sent) + len(new))
+        segment = Segment(TOPIC, topic_id, 0, 0, len(sent) + len(new))
         sent.extend(new)
         zone.register(newcomers(kafka.barrier(lambda _: True).watermarks, zone.landed()))
-        zone.land(kafka, [segment], TODAY, 1 << 20, Lookup(says(more)).land)
+        lookup = Lookup(says(more))
+
+        def before(batches):
+            lookup.land(batches)
+            then(batches)
+
+        zone.land(kafka, [segment], TODAY, 1 << 20, before)
         return sum(state.next_offset for state in zone.landed())
 
     return run
@@ -83,6 +89,18 @@ def test_a_schema_is_looked_up_once_and_stored_with_its_name(land, lake, registr
     assert schemas.known(lake.schemas).known == {
         "confluent:1": StoredSchema("confluent:1", TEXT, SchemaType.AVRO, (), "subject-of-1")
     }
+
+
+def test_a_schema_is_stored_before_the_records_that_name_it(land, lake, zone, registry):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        land(framed(1), then=killed)
+    assert "confluent:1" in schemas.known(lake.schemas).known
+    assert zone.version() == 0  # nothing is landed
+    assert land(framed(1)) == 2
+    assert len(registry.asked) == 2
 
 
 def test_keys_and_headers_name_schemas_too(land, lake, registry):

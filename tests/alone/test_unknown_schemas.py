@@ -1,13 +1,18 @@
 """Records that name a schema nobody knows yet: their table waits, or they are read once it is."""
 
+import json
+from dataclasses import replace
+
 import pytest
-from avro import Registry
-from events import Stream
+from avro import Registry, confluent
+from events import COLUMNS, EPOCH_MS, Stream
 
 from strandline.alone.stores import quarantine, schemas
 from strandline.alone.stores.records import OnRecord
 from strandline.alone.stores.tables import opened, rows
+from strandline.changes.record import Coordinates, Record
 from strandline.changes.rules import TableRules
+from strandline.formats.registry.schemas import Schemas, StoredSchema
 
 TOPIC = Stream().topic
 WHY = "registry http://registry:8081 does not have it"
@@ -27,7 +32,7 @@ def stream():
     found = Stream()
     found.change("c", 1, 1, name="a")
     found.change("c", 2, 2, name="b")
-    found.columns = [*found.columns, COLUMN]
+    found.columns = [*COLUMNS, COLUMN]
     found.change("u", 1, 3, name="c", more={"town": "Ulm"})
     return found
 
@@ -102,7 +107,7 @@ def test_where_nobody_is_to_wait_the_record_is_in_quarantine_with_its_id(capture
     receipt = run(capture, 1, records)
     assert (receipt.error, receipt.counts.quarantined) == (None, 1)
     ((record, reason),) = quarantine.refused(capture.lake.quarantine, TOPIC, before=2)
-    assert (record, reason) == (records[2], "unknown_schema")
+    assert (record.at.offset, record.value, reason) == (2, records[2].value, "unknown_schema")
 
 
 def test_what_lay_in_quarantine_for_a_schema_is_read_by_the_run_after_it_is_stored(
@@ -122,20 +127,53 @@ def test_what_lay_in_quarantine_for_a_schema_is_read_by_the_run_after_it_is_stor
     assert versions(capture) == expected
 
 
-def test_a_schema_that_no_record_was_refused_for_has_nothing_read_anew(capture, avro, monkeypatch):
+@pytest.fixture
+def others(stream):
+    """A change of a row as before, under ids that no record had before; and their schemas."""
+    registry = Registry(frames=lambda number: confluent(number + 10))
+    stream.columns = COLUMNS
+    stream.change("u", 2, 4, name="d")
+    return registry.records(stream.records[3:]), registry.schemas
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_schema_that_no_record_was_refused_for_has_nothing_read_anew(
+    waits, capture, avro, others, monkeypatch
+):
     records, found = avro
-    known(capture, found.without([last(found)]))
-    assert run(capture, 1, records[:2]).error is None
     known(capture, found)
+    assert run(capture, 1, records[:2]).error is None
+    known(capture, others[1])
+    capture.rules = lambda _: TableRules(hold_unknown=waits)  # no rule that makes another history
     monkeypatch.delattr(OnRecord, "every")  # reading all that is on record would fail
-    receipt = run(capture, 2, records[2:])
+    receipt = run(capture, 2, others[0])
     assert (receipt.error, receipt.counts.changes) == (None, 1)
 
 
-def test_waiting_for_schemas_is_no_rule_by_which_a_history_is_made_anew(capture, avro, monkeypatch):
+def test_what_lies_in_quarantine_for_a_schema_is_no_reason_to_wait(capture, avro, others):
     records, found = avro
-    known(capture, found)
-    assert run(capture, 1, records[:2]).error is None
+    known(capture, found, last(found))
+    assert run(capture, 1, records).counts.quarantined == 1
+    known(capture, others[1])
     capture.rules = lambda _: TableRules(hold_unknown=True)
-    monkeypatch.delattr(OnRecord, "every")
-    assert run(capture, 2, records[2:]).error is None
+    receipt = run(capture, 2, others[0])
+    assert (receipt.error, receipt.counts.changes) == (None, 1)
+
+
+def test_tables_wait_for_a_notice_that_is_written_with_a_schema_nobody_knows(lake, avro):
+    """It may say that a snapshot is complete, which ends rows."""
+    records, found = avro
+    known(lake, found)
+    assert run(lake, 1, records[:1]).error is None
+    place = Coordinates("shop.notifications", 0, 0)
+    notice = Record(place, EPOCH_MS, None, b"\0\0\0\0\x63\x02x")
+    lake.land([records[1], notice])
+    planned = lake.manifest(2, [records[1], notice])
+    own, others = (cut for cut in sorted(planned.tables, key=lambda cut: cut.topic != TOPIC))
+    (receipt,) = lake.compact(replace(planned, tables=(own,), control=others.ranges)).tables
+    assert "confluent:99" in receipt.error
+    fields = [{"name": "aggregate_type", "type": "string"}]
+    text = json.dumps({"type": "record", "name": "Notice", "fields": fields})
+    known(lake, Schemas.of([StoredSchema("confluent:99", text)]))
+    receipt = apply(lake, 3, records[1:2])
+    assert (receipt.error, receipt.counts.changes) == (None, 1)

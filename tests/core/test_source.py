@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from strandline.errors import SpecError
+from strandline.sources.registry import Registry
 from strandline.sources.source import LAKE_VARIABLE, Tolerance, load
 
 GOOD = """
@@ -15,6 +16,7 @@ topic_prefix = "shop"
 topic = "shop.public.orders"
 name = "orders"
 """
+REGISTRY = '[registry]\nconnection = "shop_registry"\n'
 
 
 def source(tmp_path, text=GOOD, lake="/lake"):
@@ -121,6 +123,17 @@ def epochs(*told):
             'key_framing = "confluence"\n' + GOOD,
             ["top level: 'key_framing' must be one of auto, none, confluent", "not 'confluence'"],
         ),
+        (GOOD + "[registry]\n", ["[registry]", "'connection' is missing"]),
+        (
+            GOOD + REGISTRY + 'kind = "glue"\ntimeout = "1h"\nretries = 21\n',
+            [
+                "'kind' must be confluent or apicurio, not 'glue': schemas of AWS Glue are read",
+                "'timeout' must be 5m at most, not '1h'",
+                "'retries' must be 0 to 20, not 21",
+            ],
+        ),
+        (GOOD + '[registry]\nconnection = " "\n', ["'connection' is empty"]),
+        (GOOD + REGISTRY + 'url = "http://x"\n', ["'url'", "connection, hold, kind, retries"]),
         (GOOD + '[spark]\nway = "fast"\n', ["[spark]: 'way'", "auto, alone, spread, not 'fast'"]),
         (
             'engine = "alone"\n' + GOOD + '[spark]\nway = "spread"\n',
@@ -240,3 +253,13 @@ rename = { _key = "no", _op = "state", _seen = "seen", total = "sum" }
 def test_how_keys_and_values_name_their_schema_may_be_said(tmp_path):
     found = source(tmp_path, 'value_framing = "glue"\n' + GOOD).rules("shop.public.orders")
     assert (found.key_framing, found.value_framing) == ("auto", "glue")
+
+
+def test_a_source_with_a_registry_waits_for_schemas_unless_it_says_otherwise(tmp_path):
+    plain, waiting = source(tmp_path), source(tmp_path, GOOD + REGISTRY)
+    quick = source(tmp_path, GOOD + REGISTRY + 'hold = false\ntimeout = "3s"\nretries = 0\n')
+    assert plain.registry is None
+    assert waiting.registry == Registry("shop_registry", "confluent", timedelta(seconds=10), 3)
+    assert (quick.registry.timeout, quick.registry.retries) == (timedelta(seconds=3), 0)
+    waits = [each.rules("shop.public.orders").hold_unknown for each in (plain, waiting, quick)]
+    assert waits == [False, True, False]

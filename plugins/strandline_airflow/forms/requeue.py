@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,11 @@ _COUNTED = (
     " GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
 )
 
+_UNKNOWN = (
+    'SELECT key, value, headers FROM stored WHERE "table" IN :tables'
+    " AND reason = 'unknown_schema'"
+)
+
 
 def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order:
     """What the form asks for; `SpecError` where nothing of it is in quarantine."""
@@ -70,6 +76,7 @@ def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order
             "*Strandline* for what is, or ask for less"
         )
     return Order(
+        read=partial(_look_up, source, wanted),
         work=Work.REQUEUE,
         tables=tuple(_cuts(source, published, found)),
         options=asdict(selection),
@@ -85,6 +92,20 @@ def _refuse_unknown(reason: str, stored: "DeltaTable | None", wanted: list[str])
     there = [row["reason"] for row in rows]
     if reason and there and reason not in there:
         raise SpecError(f"nothing is refused as '{reason}'; {nearest(reason, there)}")
+
+
+def _look_up(source: Source, names: list[str]) -> dict[str, Any]:
+    """Has the schemas stored that quarantined records of tables name, as far as a registry can.
+
+    Of records that were landed before the source had one nobody has asked yet.
+    """
+    from strandline.alone.stores import tables
+    from strandline_airflow.registry.lookup import Lookup
+
+    stored = tables.opened(SourceLake(source.lake, source.name).quarantine)
+    found = tables.selected(stored, _UNKNOWN, tables=names) if stored else None
+    Lookup(source).again([] if found is None else found.to_batches())
+    return {}
 
 
 def _selection(params: Mapping[str, Any]) -> Selection:

@@ -53,11 +53,11 @@ class Lookup:
         if self._registry is not None:
             self._store(self._registry, set(self._named(batches)))
 
-    def again(self) -> None:
-        """Asks once more for what was asked for in vain."""
+    def again(self, batches: Iterable[pa.RecordBatch] = ()) -> None:
+        """Asks once more for what was asked for in vain, and for what these records name."""
         if self._registry is not None:
             self._asked.clear()
-            self._store(self._registry, set(map(_alike, self._known.faults)))
+            self._store(self._registry, {*map(_alike, self._known.faults), *self._named(batches)})
 
     def _named(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Ids]:
         for batch in batches:

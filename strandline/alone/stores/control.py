@@ -9,6 +9,7 @@ from strandline import connectors
 from strandline.alone.stores import fencing, schemas
 from strandline.alone.stores.fencing import Kept
 from strandline.alone.stores.landing import RECORD, cells, landed, record
+from strandline.alone.stores.noted import Noted
 from strandline.alone.stores.tables import rows
 from strandline.changes.record import Record
 from strandline.changes.rules import TableRules
@@ -17,7 +18,7 @@ from strandline.law.continuation import Announced
 from strandline.law.doubts import unknown
 from strandline.law.facts.announcements import Announcements
 from strandline.runs.lake import SourceLake
-from strandline.runs.manifest import Manifest
+from strandline.runs.manifest import Manifest, TableCut, Work
 
 _EVENTS = pa.schema([*(of for of in RECORD if of[0] != "key"), ("run", pa.int32())])
 
@@ -38,8 +39,7 @@ class Control:
     def after(self, run: int, unknown: Collection[str] = ()) -> Announced:
         """What had been announced when that run was over; most tables ask for the same two.
 
-        `unknown` are ids of schemas that nobody knew then, though somebody may now. `Terminal`
-        where an announcement names a schema that nobody knows, and tables are to wait for it.
+        `unknown` are ids of schemas that nobody knew then, though somebody may now.
         """
         if run not in self._known:
             self._known[run] = self._announced(run)
@@ -50,12 +50,23 @@ class Control:
         return replace(found, history=replace(found.history, schemas=schemas))
 
     def _announced(self, run: int) -> Announced:
-        known, rules = _announcements(self.manifest, self.schemas)
-        kept = [record for number, record in self.kept if number <= run]
-        unread = {each for record in kept for each in known.unknown(record)}
-        unknown.check(unread, self.schemas, rules)
-        known.add(kept)
+        known = _announcements(self.manifest, self.schemas)
+        known.add(record for number, record in self.kept if number <= run)
         return Announced(known.history, tuple(known.snapshots))
+
+    def wait(self, cut: TableCut, named: Collection[str], before: Noted | None, since: int) -> None:
+        """Has a table wait where what is new to it is written with schemas that nobody knows yet.
+
+        `named` are the ids that its records name, `since` is the last run that it has applied. What
+        lies in quarantine is no reason to wait, nor is any other work than to compact.
+        """
+        if self.manifest.work is not Work.COMPACT:
+            return
+        known = _announcements(self.manifest, self.schemas)
+        new = (record for number, record in self.kept if since < number)
+        unread = {each for record in new for each in known.unknown(record)}
+        unread |= {*named} - (before.unknown if before else frozenset())
+        unknown.check(unread, self.schemas, cut.rules)
 
 
 def announced(manifest: Manifest) -> Control:
@@ -63,7 +74,7 @@ def announced(manifest: Manifest) -> Control:
     lake = SourceLake(manifest.lake, manifest.source)
     arrived = landed(lake.landing, manifest.landing_version, manifest.control)
     found = schemas.known(lake.schemas, manifest.schemas_version)
-    known, _ = _announcements(manifest, found)
+    known = _announcements(manifest, found)
     telling = [record for record in arrived if known.is_telling(record)]
     events = Kept(lake.control)
     table = events.open()
@@ -76,9 +87,7 @@ def announced(manifest: Manifest) -> Control:
     return Control(manifest, tuple((row["run"], record(row)) for row in kept), len(arrived), found)
 
 
-def _announcements(manifest: Manifest, known: Schemas) -> tuple[Announcements, TableRules]:
-    """Those of nothing yet, and the rules that their records are read by: nobody flattens them."""
+def _announcements(manifest: Manifest, known: Schemas) -> Announcements:
     rules = next((cut.rules for cut in manifest.tables), TableRules())
-    rules = replace(rules, flattened=False)
-    of = Announcements(connectors.named(manifest.connector), lambda _: rules, known)
-    return of, rules
+    rules = replace(rules, flattened=False)  # nobody flattens what is no row
+    return Announcements(connectors.named(manifest.connector), lambda _: rules, known)

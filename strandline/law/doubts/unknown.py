@@ -15,10 +15,12 @@ def check(ids: Collection[str], schemas: Schemas, rules: TableRules) -> None:
     """`Terminal` where records name schemas by these ids and their table is to wait for them."""
     if not ids or not rules.hold_unknown:
         return
-    known = [each for each in sorted(ids) if each in schemas.faults] or sorted(ids)
-    others = f" (and {len(known) - 1} more)" if len(known) > 1 else ""
+    asked = sorted(each for each in ids if each in schemas.faults)
+    others = f" (and {len(asked) - 1} more)" if len(asked) > 1 else ""
+    # A number of 4 bytes may be of two kinds: who was asked knows which.
+    told = schemas.unknown(asked[:1] or sorted(ids, reverse=True)[:2])
     raise Terminal(
-        f"{schemas.unknown(known[:1])}{others}. The records are landed and wait: put the schema "
+        f"{told}{others}. The records are landed and wait: put the schema "
         "back into the registry, or mend the connection that [registry] names; the next landing "
         "asks for it again, and the next compaction goes on. If nobody has it any more, `hold = "
         "false` in [registry] has such records go to quarantine"
