@@ -115,6 +115,6 @@ def opened(registry: Registry) -> Iterator[Callable[[Mapping[str, str]], Convert
     try:
         yield partial(Converter, gateway.jvm, registry)
     finally:
-        gateway.close()
+        gateway.shutdown()  # after which Python tells it of no garbage
         process.kill()
         process.wait()
