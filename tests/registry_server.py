@@ -15,16 +15,17 @@ _NOT_FOUND = 404, {"error_code": 40403, "message": "Schema not found"}
 
 @dataclass
 class Registry:
-    """`schemas` are texts or whole answers by id, `subjects` answers by name and version.
+    """`schemas` are texts, documents or answers by id, `subjects` documents by name and version.
 
-    `failing` is a status that every request gets, 0 silence; `asked` are the paths of requests,
-    `authorised` what they were sent with.
+    `failing` is a status that every request gets, 0 silence; `encoding` is what answers say that
+    they are packed with; `asked` are the paths of requests, `authorised` what they were sent with.
     """
 
     url: str = ""
     schemas: dict = field(default_factory=dict)
     subjects: dict = field(default_factory=dict)
     failing: int = 200
+    encoding: str = "identity"
     asked: list = field(default_factory=list)
     authorised: list = field(default_factory=list)
     released: threading.Event = field(default_factory=threading.Event)
@@ -35,6 +36,8 @@ class Registry:
         match parts:
             case ["schemas", "ids" | "guids", name] if name in self.schemas:
                 found = self.schemas[name]
+                if isinstance(found, tuple):
+                    return found
                 return 200, found if isinstance(found, dict) else {"schema": found}
             case ["schemas", "ids" | "guids", name, "versions"] if name in self.schemas:
                 return 200, [{"subject": f"subject-of-{name}", "version": 1}]
@@ -59,6 +62,7 @@ def opened(certificate=None):
             status, document = registry.answer(self.path) if registry.failing == 200 else failing
             self.send_response(status)
             self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
+            self.send_header("Content-Encoding", registry.encoding)
             self.end_headers()
             self.wfile.write(json.dumps(document).encode())
 

@@ -163,6 +163,38 @@ def test_a_registry_that_is_silent_is_asked_once_by_a_task(land, registry):
     assert registry.asked == ["/schemas/ids/1"]
 
 
+def test_a_registry_that_refuses_one_id_is_asked_for_the_others(land, lake, registry):
+    registry.schemas["1"] = 403, {"error_code": 40301, "message": "not for you"}
+    land(framed(1), framed(2))
+    found = schemas.known(lake.schemas)
+    assert found.known.keys() == {"confluent:2"}
+    assert "answered 403: not for you" in found.faults["confluent:1"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [[], "text", {}, {"schema": None}, {"schema": {"type": "string"}}, {"schema": '"\ud800"'}],
+)
+def test_an_answer_that_is_none_of_a_registry_holds_up_no_record(answer, land, lake, registry):
+    registry.schemas["1"] = 200, answer
+    assert land(framed(1), framed(2)) == 2
+    found = schemas.known(lake.schemas)
+    assert found.known.keys() == {"confluent:2"}
+    assert "answers as no registry does" in found.faults["confluent:1"]
+
+
+def test_a_reason_with_half_a_letter_is_stored_without_it(land, lake, registry):
+    registry.schemas["1"] = 404, {"message": "no \ud800"}
+    assert land(framed(1)) == 1
+    assert "answered 404: no ?" in schemas.known(lake.schemas).faults["confluent:1"]
+
+
+def test_an_answer_that_cannot_be_unpacked_holds_up_no_record(land, lake, registry):
+    registry.encoding = "gzip"
+    assert land(framed(1)) == 1
+    assert "cannot be reached" in schemas.known(lake.schemas).faults["confluent:1"]
+
+
 def test_an_answer_that_does_not_come_is_asked_for_again(land, registry):
     registry.failing = 503
     land(framed(1), more="retries = 2\n")
@@ -203,6 +235,24 @@ def test_who_asks_is_told_to_the_registry_and_to_nobody_else(
     told = caplog.text + str(schemas.known(lake.schemas).faults)
     assert "401" in told
     assert SECRET not in told
+
+
+def test_the_end_of_a_line_behind_a_token_is_not_sent(land, registry, connect, says):
+    says()
+    connect(registry.url, extra={"token": f"{SECRET}\n"})
+    land(framed(1))
+    assert set(registry.authorised) == {f"Bearer {SECRET}"}
+
+
+@pytest.mark.parametrize("token", [f"{SECRET}\n{SECRET}", f"{SECRET}\xe9"])
+def test_a_token_that_no_header_may_have_is_refused_without_repeating_it(
+    token, land, connect, says, registry
+):
+    says()
+    connect(registry.url, extra={"token": token})
+    with pytest.raises(Terminal, match="write it anew") as refused:
+        land(framed(1))
+    assert SECRET not in str(refused.value)
 
 
 def test_an_address_with_a_password_in_it_is_refused_without_repeating_it(land, connect, says):

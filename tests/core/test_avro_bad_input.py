@@ -14,6 +14,7 @@ import fastavro
 import pytest
 from avro import Registry
 
+from strandline.cells.types import TEXT
 from strandline.changes.record import Record
 from strandline.formats import capture
 from strandline.formats.registry.schemas import Schemas, SchemaType, StoredSchema
@@ -21,6 +22,8 @@ from strandline.formats.schema_history import SchemaHistory
 from strandline.law import interpret
 from strandline.law.decode.general import Decoder
 from strandline.law.decode.typed import Typed
+from strandline.law.decode.typed.layouts.avro_row import row_of
+from strandline.law.decode.typed.refusal import UnclearError
 
 RECORDING = Path(__file__).parents[2] / "examples/postgres-inventory/capture.jsonl"
 TOPIC = "inventory.public.orders"
@@ -273,3 +276,23 @@ def measured(run):
         return run(), tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
+
+
+class Looked(bytes):
+    """Bytes that remember how far somebody has looked."""
+
+    furthest = 0
+
+    def __getitem__(self, place):
+        if isinstance(place, int):
+            self.furthest = max(self.furthest, place)
+        return super().__getitem__(place)
+
+
+@pytest.mark.parametrize("kind", ["long", "string"])
+def test_a_number_without_an_end_is_not_read_to_its_end(kind):
+    """A megabyte of it would take minutes: each byte makes the number longer."""
+    value = Looked(b"\xff" * 1000 + b"\0")
+    with pytest.raises(UnclearError):
+        row_of([{"name": "cell", "type": kind}], [TEXT], {})(value, 0)
+    assert value.furthest < 11

@@ -23,7 +23,6 @@ from strandline.sources.registry import Registry
 
 _TELLING = 200  # letters of an answer that are repeated
 _BUSY = frozenset({408, 425, 429})  # answers that another attempt may change, as those from 500 on
-_NOT_FOUND = 404
 _LONGEST_WAIT = 10.0  # seconds between two attempts
 
 
@@ -32,7 +31,7 @@ class NoAnswerError(Exception):
 
 
 class NotThereError(Exception):
-    """The registry has answered that it does not have what was asked for."""
+    """The registry has answered, and not with what was asked for."""
 
 
 class _AgainError(Exception):
@@ -69,7 +68,7 @@ class Client:
         self._urls = _urls(registry.connection, connection, extra)
         self._http = httpx.Client(
             auth=_basic(connection),
-            headers=_bearer(extra),
+            headers=_bearer(registry.connection, extra),
             verify=_trusted(registry.connection, extra),
             timeout=registry.timeout.total_seconds(),
             follow_redirects=False,
@@ -119,16 +118,14 @@ class Client:
             response = self._http.get(f"{url}/{path}", params=dict(query))
         except httpx.TimeoutException as error:
             raise _AgainError(f"did not answer in {self._http.timeout.read:g} s") from error
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise _AgainError(f"cannot be reached ({error})") from error
         if response.is_success:
             return Answer(response.text, response.headers)
         said = f"answered {response.status_code}: {_told(response)}"
-        if response.status_code == _NOT_FOUND:
-            raise NotThereError(f"{url} {said}")
         if response.is_server_error or response.status_code in _BUSY:
             raise _AgainError(said)
-        raise NoAnswerError(f"{url} {said}")
+        raise NotThereError(f"{url} {said}")
 
 
 def _told(response: httpx.Response) -> str:
@@ -193,8 +190,14 @@ def _basic(connection: Connection) -> httpx.BasicAuth | None:
     )
 
 
-def _bearer(extra: Mapping[str, Any]) -> dict[str, str]:
-    token = extra.get("token")
+def _bearer(name: str, extra: Mapping[str, Any]) -> dict[str, str]:
+    """The header; `Terminal` where the token can stand in none: others would repeat it saying so."""
+    token = str(extra.get("token") or "").strip()  # a file that it is copied from ends its line
+    if not (token.isascii() and token.isprintable()):
+        raise Terminal(
+            f"Airflow connection '{name}': the `token` of its extra has letters in it that no HTTP "
+            "header may have, such as the end of a line: write it anew"
+        )
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 

@@ -29,6 +29,7 @@ Headers = tuple[tuple[str, bytes | None], ...]
 Ids = tuple[str, ...]  # that one record's schema may have, the likeliest first
 
 _ASKED = {Kind.CONFLUENT: confluent.asked, Kind.APICURIO: apicurio.asked}
+_STRANGE = (KeyError, TypeError, IndexError, AttributeError, ValueError, RecursionError)
 _PREFIXES = {Kind.CONFLUENT: confluent.PREFIXES, Kind.APICURIO: apicurio.PREFIXES}
 
 
@@ -76,7 +77,7 @@ class Lookup:
                 self._asked.update(ids)
                 why = self._ask(client, registry.kind, ids, stored)
                 if why is not None:
-                    faults[ids[0]] = why
+                    faults[ids[0]] = why.encode(errors="replace").decode()
         told = {name: why for name, why in faults.items() if self._known.faults.get(name) != why}
         for name, why in told.items():
             log.warning("The schema %s is not stored: %s", name, why)
@@ -97,15 +98,24 @@ class Lookup:
         if self._silent is not None:
             return self._silent
         try:
-            stored += _ASKED[kind](client, mine)
+            stored += map(_checked, _ASKED[kind](client, mine))
         except NotThereError as error:
-            return f"{client} does not have it: {error}"
+            return f"{client} does not give it: {error}"
         except NoAnswerError as error:
             self._silent = f"{client} gives no answer: {error}"
             return self._silent
-        except (KeyError, TypeError, IndexError) as error:
+        except _STRANGE as error:
             return f"{client} answers as no registry does ({type(error).__name__}: {error})"
         return None
+
+
+def _checked(found: StoredSchema) -> StoredSchema:
+    """A schema that can be stored: what a registry answers may be anything."""
+    for text in (found.text, found.subject, *found.references):
+        if not isinstance(text, str):
+            raise TypeError(f"{found.id} is {type(text).__name__}, and no text")
+        text.encode()
+    return found
 
 
 def _alike(schema_id: str) -> Ids:

@@ -21,12 +21,14 @@ BITS: Mapping[Kind, int] = {Kind.INT16: 16, Kind.INT32: 32, Kind.INT64: 64}
 VARINT = re.compile(rb"[\x80-\xff]{0,8}+[\x00-\x7f]")  # of 63 bits: others are hardly written
 TRUNCATED = (IndexError, struct.error)  # what a value that ends too early raises
 
+# A number that goes on for longer than any may is refused where that shows: to read a megabyte of it
+# would take minutes.
 _LINES = {
     "number": """
 n = v[p]; p += 1
 if n > 127:
     n &= 127; s = 7
-    while (b := v[p]) > 127:
+    while (b := v[p]) > 127 and s < 63:
         n |= (b & 127) << s; s += 7; p += 1
     n |= b << s; p += 1
     if s > 56 or n >> {bits}: raise Unclear
@@ -39,7 +41,7 @@ if b > 1: raise Unclear
 n = v[p]; p += 1
 if n > 127:
     n &= 127; s = 7
-    while (b := v[p]) > 127:
+    while (b := v[p]) > 127 and s < 35:
         n |= (b & 127) << s; s += 7; p += 1
     n |= b << s; p += 1
     if s > 28: raise Unclear
