@@ -191,7 +191,7 @@ def _basic(connection: Connection) -> httpx.BasicAuth | None:
 
 
 def _bearer(name: str, extra: Mapping[str, Any]) -> dict[str, str]:
-    """The header; `Terminal` where the token can stand in none: others would repeat it saying so."""
+    """The header; `Terminal` where it can have no such token: others would repeat that."""
     token = str(extra.get("token") or "").strip()  # a file that it is copied from ends its line
     if not (token.isascii() and token.isprintable()):
         raise Terminal(

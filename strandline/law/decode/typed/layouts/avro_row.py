@@ -21,8 +21,8 @@ BITS: Mapping[Kind, int] = {Kind.INT16: 16, Kind.INT32: 32, Kind.INT64: 64}
 VARINT = re.compile(rb"[\x80-\xff]{0,8}+[\x00-\x7f]")  # of 63 bits: others are hardly written
 TRUNCATED = (IndexError, struct.error)  # what a value that ends too early raises
 
-# A number that goes on for longer than any may is refused where that shows: to read a megabyte of it
-# would take minutes.
+# A number that goes on for longer than any may is refused where that shows: to read a megabyte of
+# it would take minutes.
 _LINES = {
     "number": """
 n = v[p]; p += 1
