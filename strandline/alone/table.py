@@ -63,8 +63,7 @@ class TableRun:
         if not arrived and (before is None or known.announced == now):
             return self._untouched(stored, before)
         found = continuation.run(self._table, known, arrived, now)
-        since = run - 1 if stored is None else applied
-        self.control.wait(self.cut, found.facts.unknown, before, since)
+        self.control.wait(self.cut, found.facts.unknown, before, applied)
         conservation.check(found.counts, self.cut.topic)
         audit.check_versions(found.found.versions, self.cut.topic)
         self._put_aside(found, arrived)

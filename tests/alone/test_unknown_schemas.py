@@ -160,6 +160,18 @@ def test_what_lies_in_quarantine_for_a_schema_is_no_reason_to_wait(capture, avro
     assert (receipt.error, receipt.counts.changes) == (None, 1)
 
 
+def test_a_table_without_a_history_waits_for_a_notice_in_every_run(lake, avro):
+    records, found = avro
+    known(lake, found)
+    notice = Record(Coordinates("shop.notifications", 0, 0), EPOCH_MS, None, b"\0\0\0\0\x63\x02x")
+    lake.land([records[0], notice])
+    planned = lake.manifest(1, [records[0], notice])
+    own, others = (cut for cut in sorted(planned.tables, key=lambda cut: cut.topic != TOPIC))
+    lake.compact(replace(planned, tables=(own,), control=others.ranges))
+    assert "confluent:99" in apply(lake, 2, records[:1]).error
+    assert versions(lake) == []
+
+
 def test_tables_wait_for_a_notice_that_is_written_with_a_schema_nobody_knows(lake, avro):
     """It may say that a snapshot is complete, which ends rows."""
     records, found = avro

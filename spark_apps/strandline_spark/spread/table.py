@@ -213,8 +213,8 @@ class TableRun:
     def _committed(self, parts: Parts, taken: "_Taken", before: Noted | None) -> TableReceipt:
         done = rounds.folding(parts, taken.before, taken.now, taken.said, whole=taken.whole)
         counts = self._counts(done, taken)
-        since = self.run - 1 if before is None else parts.store.applied
-        self.control.wait(self.cut, done.known.facts.unknown, before, since)
+        applied = delta.applied(self.spark, self.history)
+        self.control.wait(self.cut, done.known.facts.unknown, before, applied)
         conservation.check(counts, self.cut.topic)
         self._put_aside(parts, taken)
         waited = 0 if before is None else before.receipt.orphaned_moves
