@@ -97,5 +97,5 @@ def test_nothing_is_left_running_after_a_signal(environment, tmp_path, number):
         demo.send_signal(number)
         demo.wait()
 
-    _, alive = psutil.wait_procs(family, timeout=10)
+    _, alive = psutil.wait_procs(family, timeout=120)
     assert alive == []
