@@ -8,7 +8,7 @@ import argparse
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from examples.histories import History, read, receipts, rows_of
 from examples.jvm import RehearsalError
 from examples.report import Chapter, Story, render
 from examples.snippets import SNIPPETS, snippet
-from examples.stage import PROJECT, Stage, brokers
+from examples.stage import PROJECT, Stage, Surroundings, surroundings
 from examples.tally import tally
 from examples.truth import compare
 from strandline.runs.receipt import Receipt
@@ -45,7 +45,7 @@ class Play:
     stage: Stage
     console: Console
     progress: Progress
-    kafka: dict[str, EmbeddedKafka]
+    kafka: Mapping[str, EmbeddedKafka]
     airflow: dict[str, DagRuns]
 
     def start(self) -> None:
@@ -62,7 +62,7 @@ class Play:
         receipt = receipts(self.stage.source_lake(capture))[-1]
         _refuse_errors(receipt)
         self._tell(
-            f"wave {number}  {capture.source:<18}  {sent} sent, {_landed(receipt)} applied,"
+            f"wave {number}  {capture.source:<23}  {sent} sent, {_landed(receipt)} applied,"
             f" land {landed.seconds:.0f} s, compact {compacted.seconds:.0f} s"
         )
 
@@ -74,7 +74,7 @@ class Play:
         if spark != "skipped" or len(receipts(self.stage.source_lake(capture))) != before:
             raise DagRunError(f"{compacted.dag} ran Spark although nothing was new")
         self._tell(
-            f"quiet   {capture.source:<18}  nothing new: task {_SPARK_TASK} {spark}, no Spark"
+            f"quiet   {capture.source:<23}  nothing new: task {_SPARK_TASK} {spark}, no Spark"
         )
 
     def _run_dags(self, capture: Capture, what: str) -> tuple[DagRun, DagRun]:
@@ -144,13 +144,13 @@ def _play(stage: Stage, console: Console) -> None:
     with ExitStack() as running:
         # Left in reverse: the processes end first, then nobody waits in a thread any more.
         pool = running.enter_context(ThreadPoolExecutor(len(CAPTURES)))
-        kafka = running.enter_context(brokers())
+        around = running.enter_context(surroundings())
         progress = running.enter_context(Progress(*columns, console=console, transient=True))
-        airflow = _airflow(stage, kafka, running)
-        play = Play(stage, console, progress, kafka, airflow)
+        airflow = _airflow(stage, around, running)
+        play = Play(stage, console, progress, around.kafka, airflow)
         play.start()
         for step in _steps(play):
-            # Both sources at once: one Spark alone leaves half of a second core idle.
+            # All sources at once: one Spark alone leaves half of a second core idle.
             for done in [pool.submit(step, capture) for capture in CAPTURES]:
                 done.result()
 
@@ -161,19 +161,17 @@ def _steps(play: Play) -> Iterator[Callable[[Capture], None]]:
     yield play.quiet
 
 
-def _airflow(
-    stage: Stage, kafka: dict[str, EmbeddedKafka], running: ExitStack
-) -> dict[str, DagRuns]:
-    """An Airflow per source, so that both can run DAGs at once without a scheduler."""
-    addresses = {source: broker.bootstrap for source, broker in kafka.items()}
+def _airflow(stage: Stage, around: Surroundings, running: ExitStack) -> dict[str, DagRuns]:
+    """An Airflow per source, so that all can run DAGs at once without a scheduler."""
+    connections = around.connections()
     return {
         source: running.enter_context(
             DagRuns(
-                stage.environment(stage.folder / f"airflow-{source}", addresses),
+                stage.environment(stage.folder / f"airflow-{source}", connections),
                 stage.logs / f"{source}.log",
             )
         )
-        for source in kafka
+        for source in around.kafka
     }
 
 

@@ -9,7 +9,7 @@ import sys
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from examples.captures import CAPTURES
+from examples.captures import named
 from strandline import engine
 
 _TABLES = ("customers", "promotions")
@@ -17,7 +17,7 @@ _TABLES = ("customers", "promotions")
 
 def main() -> int:
     """Two runs over tables that have every kind of change; how the JVM ended."""
-    records = CAPTURES[-1].records()
+    records = named("mariadb_inventory").records()
     chosen = [r for r in records if "." not in r.at.topic or r.at.topic.endswith(_TABLES)]
     list(engine.named("spark")(chosen, batches=2, source=None).rows)
     SparkSession.active().stop()

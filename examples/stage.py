@@ -1,4 +1,4 @@
-"""The stage on which the demo and `make up` play: folders, brokers, and Airflow's environment."""
+"""The stage on which the demo and `make up` play: folders, brokers, Airflow's environment."""
 
 import json
 import os
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from examples import jvm
-from examples.captures import CAPTURES, Capture
+from examples.captures import CAPTURES, Capture, named
 from examples.embedded_kafka import EmbeddedKafka
+from examples.registry import serving
 from strandline.runs.lake import SourceLake
 from strandline.sources.source import LAKE_VARIABLE
 
@@ -21,7 +22,7 @@ SPARK_CONNECTION = "AIRFLOW_CONN_SPARK_DEFAULT"
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A folder that holds all state of a play, and the brokers of its sources by source name."""
+    """A folder that holds all state of a play."""
 
     folder: Path
 
@@ -44,8 +45,8 @@ class Stage:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.logs.mkdir(parents=True)
 
-    def environment(self, airflow_home: Path, brokers: Mapping[str, str]) -> dict[str, str]:
-        """The variables of an Airflow process: this project's DAGs, these brokers.
+    def environment(self, airflow_home: Path, connections: Mapping[str, str]) -> dict[str, str]:
+        """The variables of an Airflow process: this project's DAGs, these connections.
 
         Airflow finds everything in them, as it would in a deployment; the DAGs are the ordinary
         ones. Variables of an Airflow or a Spark that this user may have besides do not get in.
@@ -66,33 +67,52 @@ class Stage:
             "SPARK_LOCAL_DIRS": str(self.folder / "spark"),
             LAKE_VARIABLE: str(self.lake),
             SPARK_CONNECTION: json.dumps({"conn_type": "spark", "host": "local[*]"}),
-            **{_connection(name): _kafka(address) for name, address in brokers.items()},
+            **connections,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the sources are connected to: each one's broker, and the address of its registry."""
+
+    kafka: Mapping[str, EmbeddedKafka]
+    registries: Mapping[str, str]
+
+    def connections(self) -> dict[str, str]:
+        """The variables of an Airflow process that are its connections."""
+        kafka = {
+            named(source).connection: {
+                "conn_type": "kafka",
+                "extra": {"bootstrap.servers": broker.bootstrap},
+            }
+            for source, broker in self.kafka.items()
+        }
+        registries = {
+            named(source).registry: {"conn_type": "http", "host": address}
+            for source, address in self.registries.items()
+        }
+        return {
+            f"AIRFLOW_CONN_{name.upper()}": json.dumps(connection)
+            for name, connection in (kafka | registries).items()
         }
 
 
 @contextmanager
-def brokers() -> Iterator[dict[str, EmbeddedKafka]]:
-    """A broker per capture with that capture's topics, by source name.
+def surroundings() -> Iterator[Surroundings]:
+    """A broker per capture with that capture's topics, and a registry where it needs one.
 
-    One each, because both databases were recorded under the same topic prefix.
+    One each, because the databases were recorded under the same topic prefix.
     """
     with ExitStack() as running:
-        started = {}
+        kafka, registries = {}, {}
         for capture in CAPTURES:
             broker = running.enter_context(EmbeddedKafka())
             broker.create_topics_of(capture.records())
-            started[capture.source] = broker
-        yield started
+            kafka[capture.source] = broker
+            if capture.schemas is not None:
+                registries[capture.source] = running.enter_context(serving(capture.schemas))
+        yield Surroundings(kafka, registries)
 
 
 def _is_others(name: str) -> bool:
     return name.startswith(("AIRFLOW_", "STRANDLINE_")) or name == "SPARK_CONF_DIR"
-
-
-def _connection(source: str) -> str:
-    connection = {capture.source: capture.connection for capture in CAPTURES}[source]
-    return f"AIRFLOW_CONN_{connection.upper()}"
-
-
-def _kafka(address: str) -> str:
-    return json.dumps({"conn_type": "kafka", "extra": {"bootstrap.servers": address}})

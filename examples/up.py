@@ -30,7 +30,7 @@ from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wa
 
 from examples import sessions
 from examples.captures import CAPTURES, WAVES
-from examples.stage import PROJECT, Stage, brokers
+from examples.stage import PROJECT, Stage, surroundings
 
 STATE = PROJECT / ".strandline" / "up"
 _HOST = "127.0.0.1"
@@ -107,13 +107,12 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 def _serve(console: Console, stage: Stage, port: int) -> None:
     starter = os.getppid()
-    with _alone(stage.folder, port) as lock, brokers() as kafka:
+    with _alone(stage.folder, port) as lock, surroundings() as around:
         _refuse_taken(port)
         stage.clear()
         for capture in CAPTURES:
-            kafka[capture.source].replay(capture.wave(WAVES[0]))
-        addresses = {source: broker.bootstrap for source, broker in kafka.items()}
-        environment = _environment(stage, addresses, port)
+            around.kafka[capture.source].replay(capture.wave(WAVES[0]))
+        environment = _environment(stage, around.connections(), port)
         with console.status("preparing Airflow's database"):
             _prepare(environment, stage.logs / "prepare.log", lock)
         with kept(_commands(), environment, stage.logs, lock) as keeper:
@@ -189,12 +188,12 @@ def _another(port: int) -> str:
     return f"choose another: make up PORT={_PORT + 1 if port == _PORT else _PORT}"
 
 
-def _environment(stage: Stage, addresses: Mapping[str, str], port: int) -> dict[str, str]:
+def _environment(stage: Stage, connections: Mapping[str, str], port: int) -> dict[str, str]:
     """The demo's environment, and what a server needs besides. Nothing leaves the loopback."""
     unproxied = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     no_proxy = ",".join([*filter(None, [unproxied]), _HOST, "localhost"])
     bundles = {"dags-folder": PROJECT / "dags", "examples": PROJECT / "examples" / "dags"}
-    return stage.environment(_home(stage), addresses) | {
+    return stage.environment(_home(stage), connections) | {
         # Its parts talk over HTTP, which no proxy between this machine and the world can pass on.
         "NO_PROXY": no_proxy,
         "no_proxy": no_proxy,

@@ -73,7 +73,8 @@ def test_the_source_files_of_the_project_are_right(monkeypatch, tmp_path):
     monkeypatch.setenv("STRANDLINE_LAKE", str(tmp_path))
     loaded = load(DAGS / "sources")
     assert loaded.refused == ()
-    assert [source.name for source in loaded.sources] == ["mariadb_inventory", "postgres_inventory"]
+    named = [source.name for source in loaded.sources]
+    assert named == ["mariadb_inventory", "postgres_inventory", "postgres_inventory_avro"]
 
 
 @pytest.mark.usefixtures("folder")

@@ -11,6 +11,7 @@ from events import COLUMNS, Stream
 from strandline import engine
 from strandline.cells import rendering
 from strandline.formats import capture
+from strandline.formats.registry import files
 from strandline.sources import source as source_file
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -33,6 +34,22 @@ def test_a_capture_has_the_law_s_history_in_real_tables(name, file, batches):
     assert lines(alone) == lines(law)
     assert alone.quarantined == law.quarantined
     assert alone.counts.landed == law.counts.landed
+    assert alone.counts.changes == law.counts.changes
+
+
+@pytest.mark.parametrize("batches", [1, 3])
+def test_the_capture_in_avro_has_the_history_of_the_one_in_json_in_real_tables(batches):
+    folder = EXAMPLES / "postgres-inventory-avro"
+    json_records = list(capture.read([EXAMPLES / "postgres-inventory" / "capture.jsonl"]))
+    law = engine.python(json_records, batches=1, source=None)
+    alone = engine.named("alone")(
+        list(capture.read([folder / "capture.jsonl"])),
+        batches=batches,
+        source=None,
+        schemas=files.load(folder / "schemas"),
+    )
+    assert lines(alone) == lines(law)
+    assert alone.quarantined == []
     assert alone.counts.changes == law.counts.changes
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from avro import Registry, is_described
 from cases.arrivals import in_one_run, in_two_runs, with_half_of_it_again
 from cases.language import cases
 
@@ -11,6 +12,7 @@ from strandline.alone.engine import histories
 from strandline.cells import rendering
 from strandline.connectors import CONNECTORS
 from strandline.engine import recorded_at
+from strandline.formats.registry.schemas import NONE
 from strandline.law import in_runs, total
 from strandline.runs.lake import SourceLake
 from strandline.sources import source
@@ -30,7 +32,18 @@ _TWO = pytest.param(in_two_runs, marks=pytest.mark.heavy)  # as with half of it 
 @pytest.mark.parametrize("arrival", [in_one_run, _TWO, with_half_of_it_again, one_by_one])
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.prefix)
 def test_a_case_through_real_tables_has_the_law_s_history(tmp_path, case, arrival):
-    runs = arrival(case)
+    has_the_law_s_history(tmp_path, case, arrival(case))
+
+
+@pytest.mark.parametrize("case", filter(is_described, cases()), ids=lambda case: case.prefix)
+def test_a_case_in_avro_through_real_tables_has_the_history_that_it_has_in_json(tmp_path, case):
+    registry, runs = Registry(), in_two_runs(case)
+    avro = [registry.records(run) for run in runs]
+    has_the_law_s_history(tmp_path, case, runs, avro, registry.schemas)
+
+
+def has_the_law_s_history(tmp_path, case, runs, landed=None, schemas=NONE):
+    """`landed` are the runs as they are landed, where that is in another format."""
     spec = source.parse(case.spec, Path(f"{case.prefix}.toml"), {"STRANDLINE_LAKE": "unused"})
     moment = recorded_at(record for run in runs for record in run)
     lake = CaptureLake(
@@ -38,8 +51,9 @@ def test_a_case_through_real_tables_has_the_law_s_history(tmp_path, case, arriva
         CONNECTORS[case.connector].names[0],
         moment,
         spec.rules,
+        schemas,
     )
-    receipts = list(lake.runs(runs))
+    receipts = list(lake.runs(runs if landed is None else landed))
     law = in_runs(runs, CONNECTORS[case.connector], moment, spec.rules)
     rows = list(histories(lake.lake, receipts))
     meant = [(t.topic, v.cells()) for t in law.tables for v in t.versions]

@@ -10,6 +10,7 @@ from examples.truth import compare
 from strandline import engine
 from strandline.cells import rendering
 from strandline.formats import capture
+from strandline.formats.registry import files
 from strandline.sources import source as source_file
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -41,6 +42,20 @@ def test_both_engines_agree_with_the_recorded_truth_on_every_key(name, clock_us)
     assert agreement.disagreements == ()
     assert agreement.keys == agreement.agreed == 147
     assert history(spark_engine, name, 2) == expected
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_recording_in_avro_has_the_history_of_the_one_in_json():
+    folder = EXAMPLES / "postgres-inventory-avro"
+    outcome = spark_engine(
+        list(capture.read([folder / "capture.jsonl"])),
+        batches=2,
+        source=None,
+        schemas=files.load(folder / "schemas"),
+    )
+    found = [rendering.line(topic, cells) for topic, cells in outcome.rows]
+    assert found == history(engine.python, "postgres-inventory", 1)
+    assert not outcome.quarantined
 
 
 def rows(lines):
