@@ -47,8 +47,11 @@ class Registry:
 
 
 @contextmanager
-def opened(certificate=None):
-    """The registry, on the loopback interface; `certificate`: over TLS, with that of the files."""
+def opened(certificate=None, clients=None):
+    """The registry, on the loopback interface; `certificate`: over TLS, with that of the files.
+
+    `clients` is a file of the certificates of which a client has to show one.
+    """
     registry = Registry()
 
     class Handler(BaseHTTPRequestHandler):
@@ -73,6 +76,9 @@ def opened(certificate=None):
         if certificate is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(*certificate)
+            if clients is not None:
+                context.load_verify_locations(clients)
+                context.verify_mode = ssl.CERT_REQUIRED
             server.socket = context.wrap_socket(server.socket, server_side=True)
         scheme = "http" if certificate is None else "https"
         registry.url = f"{scheme}://127.0.0.1:{server.server_address[1]}"

@@ -3,6 +3,7 @@
 import json
 from datetime import date
 
+import certificates
 import pytest
 import registry_server
 from strandline_airflow.registry.lookup import Lookup
@@ -282,3 +283,22 @@ def test_a_certificate_that_is_none_is_named(land, connect, says, tmp_path, regi
     connect(registry.url, extra={"ca": str(tmp_path / "ca.pem")})
     with pytest.raises(Terminal, match=r"ca\.pem"):
         land(framed(1))
+
+
+def test_a_registry_is_trusted_by_the_certificate_that_the_connection_names_and_shown_one(
+    land, lake, says, connect, tmp_path
+):
+    says()
+    server, client = (certificates.written(tmp_path, name) for name in ("server", "client"))
+    with registry_server.opened(server, clients=client[0]) as registry:
+        registry.schemas["1"] = TEXT
+        own = {"certificate": client[0], "key": client[1]}
+        for extra, reason in (({}, "CERTIFICATE_VERIFY_FAILED"), ({"ca": server[0]}, "")):
+            connect(registry.url, extra=extra)
+            land(framed(1))
+            why = schemas.known(lake.schemas).unknown(["confluent:1"])
+            assert "gives no answer" in why
+            assert reason in why
+        connect(registry.url, extra={"ca": server[0], **own})
+        Lookup(says()).again()
+    assert "confluent:1" in schemas.known(lake.schemas).known

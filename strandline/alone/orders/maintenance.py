@@ -58,11 +58,11 @@ def maintained(manifest: Manifest, cut: TableCut, known: Control) -> TableReceip
 
 
 def stores(manifest: Manifest) -> Iterator[TableCut]:
-    """What a source has besides its tables, each by its path: landing, quarantine, and the logs."""
+    """What a source has besides its tables, each by its path: what landing writes, and the logs."""
     lake = SourceLake(manifest.lake, manifest.source)
     # The log of what is read beside them: those of the watch tidy up after themselves.
     books = (lake.manifests, lake.publications, lake.partitions, lake.gaps)
-    for path in (lake.landing, lake.quarantine, lake.control, *books):
+    for path in (lake.landing, lake.schemas, lake.quarantine, lake.control, *books):
         yield TableCut(path.removeprefix(f"{lake.home}/"), "", ())
 
 
