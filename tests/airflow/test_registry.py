@@ -158,10 +158,39 @@ def test_what_was_asked_for_in_vain_is_asked_for_by_the_next_landing(land, lake,
     assert not found.faults
 
 
-def test_a_registry_that_is_silent_is_asked_once_by_a_task(land, registry):
+def test_a_registry_that_is_silent_is_asked_for_three_schemas_by_a_task_and_no_more(land, registry):
     registry.failing = 503
-    land(framed(1), framed(2), framed(3))
-    assert registry.asked == ["/schemas/ids/1"]
+    land(*(framed(number) for number in range(1, 6)))
+    assert registry.asked == [f"/schemas/ids/{number}" for number in (1, 2, 3)]
+
+
+def test_an_id_at_which_the_registry_always_fails_keeps_no_other_from_being_asked_for(
+    land, lake, says, registry
+):
+    for name in "1234":
+        registry.schemas[name] = 500, {"message": "broken"}
+    registry.schemas["5"] = TEXT
+    land(*(framed(number) for number in range(1, 6)))
+    assert not schemas.known(lake.schemas).known
+    for _ in range(100):  # each time it is among the first three with a chance of three in five
+        if not schemas.known(lake.schemas).known:
+            Lookup(says('timeout = "1s"\nretries = 0\n')).again()
+    assert schemas.known(lake.schemas).known.keys() == {"confluent:5"}
+
+
+def test_a_schema_that_several_refer_to_is_asked_for_once(land, lake, registry):
+    levels = 12
+    for level in range(levels):
+        below = [{"name": name, "subject": f"s{level + 1}", "version": 1} for name in "ab"]
+        registry.subjects[f"s{level}", "1"] = {
+            "subject": f"s{level}", "id": 100 + level, "version": 1, "schema": f'"s{level}"',
+            "references": below if level + 1 < levels else [],
+        }  # fmt: skip
+    registry.schemas["3"] = registry.subjects["s0", "1"]
+    land(framed(3))
+    assert len(registry.asked) == 2 * levels
+    found = schemas.known(lake.schemas)
+    assert len(found.texts(found.known["confluent:3"])) == levels - 1
 
 
 def test_a_registry_that_refuses_one_id_is_asked_for_the_others(land, lake, registry):

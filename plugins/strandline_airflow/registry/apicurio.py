@@ -18,18 +18,21 @@ _QUERIES = {"apicurio-content": "contentId", "apicurio-global": "globalId"}
 _GROUP = "default"  # of artifacts that are in no group
 
 
-def asked(
-    client: Client, schema_id: str, above: frozenset[str] = frozenset()
-) -> Iterator[StoredSchema]:
+def asked(client: Client, schema_id: str) -> Iterator[StoredSchema]:
     """The schema of an id, behind those that it refers to."""
+    return _with_references(client, schema_id, {schema_id})
+
+
+def _with_references(client: Client, schema_id: str, met: set[str]) -> Iterator[StoredSchema]:
     prefix, _, number = schema_id.partition(":")
     path = f"{_PATHS[prefix]}/{number}"
     text, references = client.get(path).text, []
     for each in client.get(f"{path}/references").document():
         referred = f"apicurio-content:{_version(client, each)['contentId']}"
         references.append(referred)
-        if referred not in above:  # a cycle is for whoever reads the schema to refuse
-            yield from asked(client, referred, above | {referred})
+        if referred not in met:  # a cycle is for whoever reads the schema to refuse
+            met.add(referred)
+            yield from _with_references(client, referred, met)
     version = _versions(client, prefix, number)
     kind = known(str(version["artifactType"]))
     yield StoredSchema(schema_id, text, kind, tuple(references), str(version["artifactId"]))

@@ -207,7 +207,7 @@ def _trusted(name: str, extra: Mapping[str, Any]) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=extra.get("ca"))
         if extra.get("certificate"):
             context.load_cert_chain(
-                extra["certificate"], extra.get("key"), extra.get("key_password")
+                extra["certificate"], extra.get("key"), extra.get("key_password") or ""
             )
     except (OSError, ssl.SSLError) as error:
         files = ", ".join(str(extra[of]) for of in ("ca", "certificate", "key") if extra.get(of))

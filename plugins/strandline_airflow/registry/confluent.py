@@ -21,7 +21,7 @@ def asked(client: Client, schema_id: str) -> Iterator[StoredSchema]:
     prefix, _, number = schema_id.partition(":")
     path = f"{_PATHS[prefix]}/{number}"
     found = client.get(path).document()
-    yield from _with_references(client, schema_id, found, _subject(client, path))
+    yield from _with_references(client, schema_id, found, _subject(client, path), {schema_id})
 
 
 def _with_references(
@@ -29,7 +29,7 @@ def _with_references(
     schema_id: str,
     found: dict[str, Any],
     subject: str,
-    above: frozenset[str] = frozenset(),
+    met: set[str],
 ) -> Iterator[StoredSchema]:
     references = []
     for each in found.get("references") or ():
@@ -37,8 +37,9 @@ def _with_references(
         of = client.get(f"subjects/{name}/versions/{each['version']}", **_DELETED).document()
         referred = f"confluent:{of['id']}"
         references.append(referred)
-        if referred not in above:  # a cycle is for whoever reads the schema to refuse
-            yield from _with_references(client, referred, of, each["subject"], above | {referred})
+        if referred not in met:  # a cycle is for whoever reads the schema to refuse
+            met.add(referred)
+            yield from _with_references(client, referred, of, each["subject"], met)
     kind = str(found.get("schemaType") or SchemaType.AVRO)  # which the registry leaves out
     yield StoredSchema(schema_id, found["schema"], known(kind), tuple(references), subject)
 

@@ -7,6 +7,7 @@ the reason, so that compaction can say it, and the next landing asks again.
 import logging
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from random import random
 
 import pyarrow as pa
 
@@ -28,6 +29,8 @@ log = logging.getLogger(__name__)
 Headers = tuple[tuple[str, bytes | None], ...]
 Ids = tuple[str, ...]  # that one record's schema may have, the likeliest first
 
+_DOWN = 3  # ids in a row without an answer: then nobody is asked for any other
+
 _ASKED = {Kind.CONFLUENT: confluent.asked, Kind.APICURIO: apicurio.asked}
 _STRANGE = (KeyError, TypeError, IndexError, AttributeError, ValueError, RecursionError)
 _PREFIXES = {Kind.CONFLUENT: confluent.PREFIXES, Kind.APICURIO: apicurio.PREFIXES}
@@ -47,6 +50,7 @@ class Lookup:
         self._uri = SourceLake(source.lake, source.name).schemas
         self._known = schemas.known(self._uri) if source.registry else NONE
         self._asked: set[str] = set(self._known.faults)
+        self._unanswered = 0  # ids in a row
         self._silent: str | None = None
 
     def land(self, batches: Iterable[pa.RecordBatch]) -> None:
@@ -67,7 +71,7 @@ class Lookup:
                 yield from named(batch.column(part).to_pylist(), headers, part, said)
 
     def _store(self, registry: Registry, wanted: Iterable[Ids]) -> None:
-        new = sorted(ids for ids in wanted if not self._is_settled(ids))
+        new = sorted((ids for ids in wanted if not self._is_settled(ids)), key=self._turn)
         if not new:
             return
         stored: list[StoredSchema] = []
@@ -87,6 +91,14 @@ class Lookup:
             self._known = schemas.known(self._uri)
             log.info("Stored %d schemas; %d were asked for in vain", len(stored), len(faults))
 
+    def _turn(self, ids: Ids) -> tuple[float, Ids]:
+        """In this order they are asked for: those that were asked for in vain by chance, and last.
+
+        So those at which the registry always fails are not always before the same others.
+        """
+        in_vain = not self._known.faults.keys().isdisjoint(ids)
+        return random() if in_vain else 0.0, ids  # noqa: S311 - no secret
+
     def _is_settled(self, ids: Ids) -> bool:
         return any(each in self._known.known or each in self._asked for each in ids)
 
@@ -102,10 +114,15 @@ class Lookup:
         except NotThereError as error:
             return f"{client} does not give it: {error}"
         except NoAnswerError as error:
-            self._silent = f"{client} gives no answer: {error}"
-            return self._silent
+            why = f"{client} gives no answer: {error}"
+            self._unanswered += 1
+            if self._unanswered == _DOWN:
+                self._silent = why
+            return why
         except _STRANGE as error:
             return f"{client} answers as no registry does ({type(error).__name__}: {error})"
+        else:
+            self._unanswered = 0
         return None
 
 

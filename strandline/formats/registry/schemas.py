@@ -98,6 +98,8 @@ class Schemas:
         for each in schema.references:
             if each in above:
                 raise UndecodableError("bad_schema", f"the schema {each} refers to itself")
+            if each in found:
+                continue
             referred = self.among([each])
             self._add_texts(referred, found, (*above, each))
             found.setdefault(each, referred.text)
