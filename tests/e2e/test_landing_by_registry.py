@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka.schema_registry import Schema, SchemaReference, SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import SerializationContext
+from strandline_airflow.forms import requeue
 from strandline_airflow.landing import land_run
 from strandline_airflow.landing.zone import LandingZone
 from strandline_airflow.registry.lookup import Lookup
@@ -88,17 +89,26 @@ def shop(shop_on_apache_kafka, registry):
     with pytest.MonkeyPatch.context() as environment:
         connection = json.dumps({"conn_type": "http", "host": registry.url})
         environment.setenv("AIRFLOW_CONN_SHOP_REGISTRY", connection)
-        shop_on_apache_kafka.says(SECTION)
         yield shop_on_apache_kafka
 
 
 @pytest.fixture(scope="module")
 def avro(shop, registry):
-    """The table, with one row in its history."""
+    """The table, with one row, which was refused before the source had a registry."""
     avro = Avro(shop, registry)
     avro.change("c", 1, name="ada")
     shop.arrive()
+    shop.refused = [row["reason"] for row in shop.rows(shop.lake.quarantine)]
+    shop.says(SECTION)
+    shop.order(requeue.FORM, dry_run=False)
     return avro
+
+
+@pytest.mark.usefixtures("avro")
+def test_what_was_refused_before_there_was_a_registry_is_looked_up_by_a_requeue(shop):
+    assert shop.refused == ["unknown_schema"]
+    assert shop.history()[0].startswith("1: ada")
+    assert shop.rows(shop.lake.quarantine) == []
 
 
 @pytest.fixture
