@@ -6,6 +6,7 @@ from datetime import date
 import certificates
 import pytest
 import registry_server
+from strandline_airflow.registry import lookup
 from strandline_airflow.registry.lookup import Lookup
 
 from strandline.alone.stores import schemas
@@ -176,6 +177,19 @@ def test_an_id_at_which_the_registry_always_fails_keeps_no_other_from_being_aske
         if not schemas.known(lake.schemas).known:
             Lookup(says('timeout = "1s"\nretries = 0\n')).again()
     assert schemas.known(lake.schemas).known.keys() == {"confluent:5"}
+
+
+def test_a_task_asks_for_so_many_schemas_and_leaves_the_others_to_the_next(
+    land, lake, says, registry, monkeypatch
+):
+    monkeypatch.setattr(lookup, "_MOST", 2)
+    registry.schemas.update(dict.fromkeys("1234", TEXT))
+    assert land(*(framed(number) for number in range(1, 5))) == 4
+    found = schemas.known(lake.schemas)
+    assert found.known.keys() == {"confluent:1", "confluent:2"}
+    assert "this one has to wait" in found.faults["confluent:4"]
+    Lookup(says()).again()
+    assert len(schemas.known(lake.schemas).known) == 4
 
 
 def test_a_schema_that_several_refer_to_is_asked_for_once(land, lake, registry):

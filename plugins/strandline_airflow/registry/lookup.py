@@ -29,6 +29,9 @@ log = logging.getLogger(__name__)
 Headers = tuple[tuple[str, bytes | None], ...]
 Ids = tuple[str, ...]  # that one record's schema may have, the likeliest first
 
+_MOST = (
+    1_000  # ids that a task asks for: bytes that are no framing may look like any number of them
+)
 _DOWN = 3  # ids in a row without an answer: then nobody is asked for any other
 
 _ASKED = {Kind.CONFLUENT: confluent.asked, Kind.APICURIO: apicurio.asked}
@@ -50,7 +53,8 @@ class Lookup:
         self._uri = SourceLake(source.lake, source.name).schemas
         self._known = schemas.known(self._uri) if source.registry else NONE
         self._asked: set[str] = set(self._known.faults)
-        self._unanswered = 0  # ids in a row
+        self._count = 0  # ids that were asked for
+        self._unanswered = 0  # of these, in a row
         self._silent: str | None = None
 
     def land(self, batches: Iterable[pa.RecordBatch]) -> None:
@@ -109,6 +113,9 @@ class Lookup:
             return f"a [registry] of kind {kind} has no such ids"
         if self._silent is not None:
             return self._silent
+        if self._count == _MOST:
+            return f"{client} was asked for {_MOST:,} others by the task, and this one has to wait"
+        self._count += 1
         try:
             stored += map(_checked, _ASKED[kind](client, mine))
         except NotThereError as error:
