@@ -5,7 +5,7 @@ the reason, so that compaction can say it, and the next landing asks again.
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from random import random
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from strandline.alone.stores import schemas
 from strandline.alone.stores.schemas import SCHEMAS
-from strandline.errors import UndecodableError
+from strandline.errors import Terminal, UndecodableError
 from strandline.formats.registry import framing
 from strandline.formats.registry.framing import KEY, VALUE, Framing
 from strandline.formats.registry.schemas import NONE, StoredSchema
@@ -78,14 +78,8 @@ class Lookup:
         new = sorted((ids for ids in wanted if not self._is_settled(ids)), key=self._turn)
         if not new:
             return
-        stored: list[StoredSchema] = []
-        faults: dict[str, str] = {}
-        with Client(registry) as client:
-            for ids in new:
-                self._asked.update(ids)
-                why = self._ask(client, registry.kind, ids, stored)
-                if why is not None:
-                    faults[ids[0]] = why.encode(errors="replace").decode()
+        self._asked.update(each for ids in new for each in ids)
+        stored, faults = self._answers(registry, new)
         told = {name: why for name, why in faults.items() if self._known.faults.get(name) != why}
         for name, why in told.items():
             log.warning("The schema %s is not stored: %s", name, why)
@@ -94,6 +88,26 @@ class Lookup:
             schemas.append(self._uri, schemas.arrow(stored, told, datetime.now(UTC)))
             self._known = schemas.known(self._uri)
             log.info("Stored %d schemas; %d were asked for in vain", len(stored), len(faults))
+
+    def _answers(
+        self, registry: Registry, wanted: Sequence[Ids]
+    ) -> tuple[list[StoredSchema], dict[str, str]]:
+        """The schemas that the registry gives, and why it does not give others.
+
+        Kafka forgets: not even a connection that is missing holds up what is to be landed.
+        """
+        stored: list[StoredSchema] = []
+        faults: dict[str, str] = {}
+        try:
+            client = Client(registry)
+        except Terminal as error:
+            return stored, {ids[0]: str(error) for ids in wanted}
+        with client:
+            for ids in wanted:
+                why = self._ask(client, registry.kind, ids, stored)
+                if why is not None:
+                    faults[ids[0]] = why.encode(errors="replace").decode()
+        return stored, faults
 
     def _turn(self, ids: Ids) -> tuple[float, Ids]:
         """In this order they are asked for: those that were asked for in vain by chance, and last.
