@@ -21,7 +21,7 @@ from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import TableCut
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline_spark import delta, gateway, settings
-from strandline_spark.spread.groups import LISTED
+from strandline_spark.shallow import LISTED
 
 log = logging.getLogger(__name__)
 

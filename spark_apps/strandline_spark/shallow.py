@@ -1,4 +1,4 @@
-"""Expressions kept small: many parts as shallow trees.
+"""Expressions kept small: many parts as shallow trees, and lists that end.
 
 Spark walks expressions by recursion: a chain of hundreds of columns or ranges would be as deep.
 """
@@ -8,6 +8,9 @@ from operator import or_
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+
+# Values that a condition may list: they reach into the pages of files that lie in order of keys.
+LISTED = 1_000
 
 
 def joined(join: Callable[[Column, Column], Column], parts: Iterable[Column]) -> Column:

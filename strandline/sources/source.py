@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from strandline.cells import naming
@@ -22,12 +21,13 @@ from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError
 from strandline.formats.registry.framing import Framing
 from strandline.runs import lake as lakes
-from strandline.runs.way import Way, way
+from strandline.runs.way import Way
 from strandline.sources import duration, settings
 from strandline.sources.component import Component, component
 from strandline.sources.registry import Registry
 from strandline.sources.retention import Retention
 from strandline.sources.section import Section
+from strandline.sources.spark import Spark
 
 LAKE_VARIABLE = "STRANDLINE_LAKE"
 FRESHNESS = "2h"
@@ -208,8 +208,8 @@ class _Document:
             )
         lake = self._lake(top, environ)
         alone = self._is_alone(top)
-        titles = ("kafka", "schedule", "landing", "spark")
-        kafka, schedule, landing, spark = map(top.section, titles)
+        kafka, schedule, landing = map(top.section, ("kafka", "schedule", "landing"))
+        spark = Spark.of(top.section("spark"), alone=alone)
         section = top.section("registry")
         registry = Registry.of(section) if "registry" in self.values else None
         rules = TableRules(
@@ -237,11 +237,11 @@ class _Document:
             maintain_schedule=schedule.take("maintain", str),
             segment_bytes=landing.positive("segment_bytes", 64 << 20),
             max_segments=landing.positive("max_segments", 64),
-            spark_operator=self._spark_operator(spark, alone=alone),
-            spark_connection=spark.take("connection", str, "spark_default"),
-            way=self._way(spark, alone=alone),
+            spark_operator=spark.operator,
+            spark_connection=spark.connection,
+            way=spark.way,
             alone=alone,
-            spark_conf=MappingProxyType(spark.mapping("conf")),
+            spark_conf=spark.conf,
             tables=self._tables(top, prefix, rules, tolerance),
             default_rules=rules,
             default_tolerance=tolerance,
@@ -249,7 +249,7 @@ class _Document:
             notifiers=tuple(map(notifier, top.sections("notifier", "class"))),
             registry=registry,
         )
-        for section in (top, kafka, schedule, landing, spark):
+        for section in (top, kafka, schedule, landing):
             section.finish()
         return source
 
@@ -278,33 +278,6 @@ class _Document:
                 f"{self.path}: top level: 'engine' must be spark or alone, not '{engine}'"
             )
         return bool(engine == "alone")
-
-    def _way(self, spark: Section, *, alone: bool) -> Way:
-        where = f"{self.path}: [spark]: 'way'"
-        asked = way(spark.take("way", str, Way.AUTO), where)
-        if alone and asked is Way.SPREAD:
-            raise SpecError(f'{where} is spread, which takes Spark: leave out engine = "alone"')
-        return Way.ALONE if alone else asked
-
-    def _spark_operator(self, spark: Section, *, alone: bool) -> Component | None:
-        where = f"{self.path}: {spark.title}"
-        if spark.take("operator", str) is None:
-            if spark.take("arguments", dict) is not None:
-                raise SpecError(
-                    f"{where}: 'arguments' are those of an operator: name it in 'operator'"
-                )
-            return None
-        example = "airflow.providers.apache.livy.operators.livy.LivyOperator"
-        found = component(spark, "operator", f"an Airflow operator, such as {example}")
-        if alone:
-            raise SpecError(f"{where}: 'operator' takes Spark: leave out engine = \"alone\"")
-        own = next((key for key in ("connection", "conf") if key in spark.values), None)
-        if own is not None:
-            raise SpecError(
-                f"{where}: '{own}' is for spark-submit, which no other operator runs: say it in "
-                f"'arguments', as {found.path.rpartition('.')[2]} has it"
-            )
-        return found
 
     def _framing(self, top: Section, name: str) -> str:
         said = top.take(name, str, Framing.AUTO)

@@ -164,6 +164,16 @@ def test_a_registry_that_is_silent_is_asked_for_three_schemas_by_a_task_and_no_m
     assert registry.asked == [f"/schemas/ids/{number}" for number in (1, 2, 3)]
 
 
+def test_a_registry_that_refuses_some_ids_between_those_at_which_it_fails_is_not_silent(
+    land, lake, registry
+):
+    for number in range(1, 6):
+        registry.schemas[str(number)] = (500 if number % 2 else 403), {"message": "broken"}
+    registry.schemas["6"] = TEXT
+    land(*(framed(number) for number in range(1, 7)))
+    assert schemas.known(lake.schemas).known.keys() == {"confluent:6"}
+
+
 def test_an_id_at_which_the_registry_always_fails_keeps_no_other_from_being_asked_for(
     land, lake, says, registry
 ):

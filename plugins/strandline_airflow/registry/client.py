@@ -9,8 +9,7 @@ registry that asks for one. None of it gets into a message, but for addresses.
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import httpx
 from airflow.sdk import BaseHook, Connection
@@ -56,7 +55,7 @@ class Answer:
 
 
 class Client:
-    """Asks the registry of a source; use it in a `with` block.
+    """Asks the registry of a source, until it is closed.
 
     Raises `Terminal` where the connection is missing or cannot be used.
     """
@@ -74,15 +73,8 @@ class Client:
             follow_redirects=False,
         )
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Ends its connections."""
         self._http.close()
 
     def __str__(self) -> str:

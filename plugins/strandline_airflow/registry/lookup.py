@@ -6,6 +6,7 @@ the reason, so that compaction can say it, and the next landing asks again.
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from random import random
 
@@ -29,9 +30,7 @@ log = logging.getLogger(__name__)
 Headers = tuple[tuple[str, bytes | None], ...]
 Ids = tuple[str, ...]  # that one record's schema may have, the likeliest first
 
-_MOST = (
-    1_000  # ids that a task asks for: bytes that are no framing may look like any number of them
-)
+_MOST = 1_000  # ids that a task asks for: what is no framing may look like any number of them
 _DOWN = 3  # ids in a row without an answer: then nobody is asked for any other
 
 _ASKED = {Kind.CONFLUENT: confluent.asked, Kind.APICURIO: apicurio.asked}
@@ -102,7 +101,7 @@ class Lookup:
             client = Client(registry)
         except Terminal as error:
             return stored, {ids[0]: str(error) for ids in wanted}
-        with client:
+        with closing(client):
             for ids in wanted:
                 why = self._ask(client, registry.kind, ids, stored)
                 if why is not None:
@@ -130,21 +129,21 @@ class Lookup:
         if self._count == _MOST:
             return f"{client} was asked for {_MOST:,} others by the task, and this one has to wait"
         self._count += 1
+        why: str | None = None
         try:
             stored += map(_checked, _ASKED[kind](client, mine))
-        except NotThereError as error:
-            return f"{client} does not give it: {error}"
         except NoAnswerError as error:
             why = f"{client} gives no answer: {error}"
             self._unanswered += 1
             if self._unanswered == _DOWN:
                 self._silent = why
             return why
+        except NotThereError as error:
+            why = f"{client} does not give it: {error}"
         except _STRANGE as error:
-            return f"{client} answers as no registry does ({type(error).__name__}: {error})"
-        else:
-            self._unanswered = 0
-        return None
+            why = f"{client} answers as no registry does ({type(error).__name__}: {error})"
+        self._unanswered = 0
+        return why
 
 
 def _checked(found: StoredSchema) -> StoredSchema:

@@ -13,12 +13,12 @@ from pyspark.sql import functions as F
 
 from strandline.law.group.edges import joined
 from strandline_spark.checkpoint import kept
+from strandline_spark.shallow import LISTED
 from strandline_spark.spread.rows import GROUP
 
 _NAMES = ("entry_key", "entry_other", "entry_link")
 _TASKS = 4  # for each processor
 _FEW = 100_000  # names that every task may be told of
-LISTED = 1_000  # names that a query may list: of files in order of keys it reads a few pages then
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Touched:
 
     @cached_property
     def _listed(self) -> Sequence[str]:
+        """The names where they are few: only then they come to the driver."""
         return sorted({row["name"] for row in self.names.collect()})
 
     def of(self, rows: DataFrame, name: str) -> DataFrame:

@@ -27,8 +27,8 @@ from strandline.changes.columns import (
 from strandline_spark import delta
 from strandline_spark.checkpoint import kept
 from strandline_spark.delta import quoted
-from strandline_spark.shallow import joined
-from strandline_spark.spread.groups import LISTED, Touched
+from strandline_spark.shallow import LISTED, joined
+from strandline_spark.spread.groups import Touched
 
 _PASSING = frozenset({RECORDED_AT, SCOPE, SEQ_SEEN})
 _VECTORS = "delta.enableDeletionVectors"
@@ -203,7 +203,7 @@ def _replace(come: DataFrame, path: str, reach: Iterable[str]) -> None:
 
 
 def _among(places: DataFrame) -> str:
-    """That a version is of a key of one of these few; no text of a key is read as SQL."""
+    """That a version is of a key of one of these, at most `LISTED`; no key is read as SQL."""
     keys = sorted({row[KEY].encode().hex() for row in places.select(KEY).collect()})
     listed = ", ".join(f"CAST(X'{key}' AS STRING)" for key in keys)
     return f"_standing.{KEY} IN ({listed})"

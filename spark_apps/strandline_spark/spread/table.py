@@ -85,6 +85,7 @@ class TableRun:
             taken = self._anew(parts, Known(self.making, then), Known(self.making, now))
         else:
             taken = self._onto(parts, Known(self.making, now, facts))
+        self.control.wait(self.cut, taken.now.facts.unknown, before, applied)
         return self._committed(parts, taken, before)
 
     def before(self) -> Noted | None:
@@ -213,8 +214,6 @@ class TableRun:
     def _committed(self, parts: Parts, taken: "_Taken", before: Noted | None) -> TableReceipt:
         done = rounds.folding(parts, taken.before, taken.now, taken.said, whole=taken.whole)
         counts = self._counts(done, taken)
-        applied = delta.applied(self.spark, self.history)
-        self.control.wait(self.cut, done.known.facts.unknown, before, applied)
         conservation.check(counts, self.cut.topic)
         self._put_aside(parts, taken)
         waited = 0 if before is None else before.receipt.orphaned_moves
