@@ -21,7 +21,7 @@ from deltalake import write_deltalake
 from page_stage import EVIL, HISTORY, NOON, ORDERS, client, version
 from sqlalchemy import delete, select
 from strandline_airflow.page import app as page
-from strandline_airflow.page import permission
+from strandline_airflow.page import chapters, permission
 from strandline_airflow.watching import Watcher
 
 from strandline.changes.version import ClosedBy
@@ -227,7 +227,7 @@ def test_what_kafka_has_beyond_is_shown_of_one_source(see, connected, record):
 
 @pytest.mark.usefixtures("published")
 def test_a_broker_that_does_not_answer_keeps_nobody_waiting(see, monkeypatch):
-    monkeypatch.setattr(page, "KAFKA_PATIENCE", 0.0)
+    monkeypatch.setattr(chapters, "KAFKA_PATIENCE", 0.0)
     found = see("table", source="shop", table="orders")
     assert "Kafka did not answer within 0 s" in found.text
     assert "not known" in found.text
@@ -251,7 +251,10 @@ def test_dags_that_are_paused_are_named(see):
 def test_a_source_that_lacks_its_pool_and_its_connections_says_so_at_once(
     see, source_path, monkeypatch
 ):
-    source_path.write_text(source_path.read_text() + '[spark]\nconnection = "spark_shop"\n')
+    source_path.write_text(
+        source_path.read_text()
+        + '[spark]\nconnection = "spark_shop"\n[registry]\nconnection = "shop_schemas"\n'
+    )
     with create_session() as session:
         session.execute(delete(Pool).where(Pool.pool == "strandline__shop"))
     monkeypatch.delenv("AIRFLOW_CONN_KAFKA_SHOP", raising=False)
@@ -259,7 +262,15 @@ def test_a_source_that_lacks_its_pool_and_its_connections_says_so_at_once(
         assert "there is no pool 'strandline__shop'" in view.text
         assert "no Airflow connection 'kafka_shop' of type kafka: add it (Admin" in view.text
         assert "no Airflow connection 'spark_shop' of type spark" in view.text
+        assert "no Airflow connection 'shop_schemas' of type http" in view.text
     assert "1 not set up" in see("").text
+
+
+def test_a_source_with_an_operator_of_its_own_lacks_no_connection_of_spark(see, source_path):
+    operator = '[spark]\noperator = "airflow.providers.apache.livy.operators.livy.LivyOperator"\n'
+    arguments = 'arguments = { file = "compact.py", args = ["{{ manifest }}"] }\n'
+    source_path.write_text(source_path.read_text() + operator + arguments)
+    assert "no Airflow connection 'spark_" not in see("source", source="shop").text
 
 
 @pytest.mark.usefixtures("known_dags")

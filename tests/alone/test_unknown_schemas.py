@@ -5,18 +5,16 @@ from dataclasses import replace
 
 import pytest
 from avro import Registry, confluent
-from events import COLUMNS, EPOCH_MS, Stream
+from events import COLUMNS, EPOCH_MS
+from schema_stage import TOPIC, apply, changes, last, run, store, versions
 
-from strandline.alone.stores import quarantine, schemas
+from strandline.alone.stores import quarantine
 from strandline.alone.stores.records import OnRecord
-from strandline.alone.stores.tables import opened, rows
 from strandline.changes.record import Coordinates, Record
 from strandline.changes.rules import TableRules
 from strandline.formats.registry.schemas import Schemas, StoredSchema
 
-TOPIC = Stream().topic
 WHY = "registry http://registry:8081 does not have it"
-COLUMN = {"type": "string", "optional": True, "field": "town"}
 
 
 @pytest.fixture
@@ -28,13 +26,7 @@ def lake(capture):
 
 @pytest.fixture
 def stream():
-    """Three changes; the last has a column more, and so another schema of the value."""
-    found = Stream()
-    found.change("c", 1, 1, name="a")
-    found.change("c", 2, 2, name="b")
-    found.columns = [*COLUMNS, COLUMN]
-    found.change("u", 1, 3, name="c", more={"town": "Ulm"})
-    return found
+    return changes()
 
 
 @pytest.fixture
@@ -48,35 +40,8 @@ def avro(stream, registry):
     return registry.records(stream.records), registry.schemas
 
 
-def known(capture, found, *but, fault=WHY):
-    """Stores schemas, without some that a registry was asked for in vain."""
-    rest = found.without(but)
-    table = schemas.arrow(rest.known.values(), dict.fromkeys(but, fault), capture.moment)
-    schemas.append(capture.lake.schemas, table)
-
-
-def last(found):
-    """The id of the schema that came last."""
-    return list(found.known)[-1]
-
-
-def run(capture, number, records):
-    capture.schemas = schemas.known(capture.lake.schemas)
-    capture.land(records)
-    return apply(capture, number, records)
-
-
-def apply(capture, number, records):
-    capture.schemas = schemas.known(capture.lake.schemas)
-    capture.moment = capture.moment.replace(hour=number)
-    (receipt,) = capture.compact(capture.manifest(number, records)).tables
-    return receipt
-
-
-def versions(capture):
-    table = opened(capture.lake.history(TOPIC))
-    found = [] if table is None else rows(table, "SELECT * FROM stored ORDER BY _key, _seq_from")
-    return [(row["id"], row["name"], row["_is_current"]) for row in found]
+def known(capture, found, *but):
+    store(capture, found, *but, fault=WHY)
 
 
 def test_a_table_waits_for_a_schema_and_says_who_did_not_give_which(lake, avro):

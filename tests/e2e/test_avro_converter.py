@@ -26,6 +26,11 @@ NOT_A_CONVERTER_S = {
     "tombstones-a-tombstone-whose-key-has-no-schema-is-read-as-the-rows-of-its-topic",
     "types-nan-and-infinities-are-values-and-nan-equals-itself",
 }
+# Said of rows that are not as their own schema has them, and of names that Avro lacks.
+REFUSALS = (
+    "org.apache.kafka.connect.errors.DataException",
+    "org.apache.avro.SchemaParseException",
+)
 CASES = [
     case
     for case in cases()
@@ -70,10 +75,14 @@ def law(case, records, known):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.prefix)
-def test_a_case_that_the_converter_has_written_has_the_history_of_its_json(converter, case):
+def test_a_case_has_the_history_of_its_json_unless_the_converters_refuse_to_write_it(
+    converter, case
+):
     connect = converter(converter_stage.OF_4_BYTES)
     try:
         avro = connect.records(case.records)
     except Py4JJavaError as error:
-        pytest.skip(f"no converter has written this: {str(error.java_exception)[:200]}")
+        if not str(error.java_exception).startswith(REFUSALS):
+            raise
+        return
     assert law(case, avro, connect.schemas) == law(case, case.records, schemas.NONE)

@@ -145,16 +145,22 @@ def plain(stream, number, name, **more):
     return stream.add(json.dumps({"id": number}).encode(), json.dumps(payload).encode())
 
 
-@pytest.mark.parametrize("way", [Way.ALONE, pytest.param(Way.SPREAD, marks=pytest.mark.heavy)])
-def test_when_other_rules_read_records_otherwise_the_quarantine_has_those_that_cannot_be_read(
-    spark, tmp_path, way
-):
+def with_some_refused(spark, folder, way):
+    """Two rows, of which `bio` of one is no number, and a record that nobody reads; their lake."""
     s = Stream()
     plain(s, 1, "A", bio="7")
     plain(s, 2, "B", bio="none")
     s.add(b'{"id":3}', b"no JSON")
-    lake = SourceLake(tmp_path.as_posix(), "shop")
+    lake = SourceLake(folder.as_posix(), "shop")
     capture = CaptureLake(lake, "postgresql", recorded_at(s.records), way=way, session=spark)
+    return s, capture
+
+
+@pytest.mark.parametrize("way", [Way.ALONE, pytest.param(Way.SPREAD, marks=pytest.mark.heavy)])
+def test_when_other_rules_read_records_otherwise_the_quarantine_has_those_that_cannot_be_read(
+    spark, tmp_path, way
+):
+    s, capture = with_some_refused(spark, tmp_path, way)
 
     def run(number, *records, **columns):
         capture.rules = lambda _: TableRules(
@@ -162,7 +168,7 @@ def test_when_other_rules_read_records_otherwise_the_quarantine_has_those_that_c
         )
         capture.land(records)
         applied(capture, capture.manifest(number, records))
-        found = delta.read(spark, lake.quarantine).select("offset", "run")
+        found = delta.read(spark, capture.lake.quarantine).select("offset", "run")
         return names(capture), sorted(map(tuple, found.collect()))
 
     assert run(1, *s.records, bio="string") == (["A", "B"], [(2, 1)])
@@ -176,12 +182,7 @@ def test_when_other_rules_read_records_otherwise_the_quarantine_has_those_that_c
 def test_what_is_read_again_by_other_rules_and_still_refused_stays_in_quarantine(
     spark, tmp_path, way
 ):
-    s = Stream()
-    plain(s, 1, "A", bio="7")
-    plain(s, 2, "B", bio="none")
-    s.add(b'{"id":3}', b"no JSON")
-    lake = SourceLake(tmp_path.as_posix(), "shop")
-    capture = CaptureLake(lake, "postgresql", recorded_at(s.records), way=way, session=spark)
+    s, capture = with_some_refused(spark, tmp_path, way)
     capture.land(s.records)
 
     def run(number, bio, work=Work.REQUEUE):
@@ -192,7 +193,7 @@ def test_what_is_read_again_by_other_rules_and_still_refused_stays_in_quarantine
             cuts = tuple(replace(cut, ranges=()) for cut in manifest.tables)
             manifest = replace(manifest, work=work, order=asdict(Selection()), tables=cuts)
         did = applied(capture, manifest).did
-        found = delta.read(spark, lake.quarantine).select("offset", "run")
+        found = delta.read(spark, capture.lake.quarantine).select("offset", "run")
         return names(capture), sorted(map(tuple, found.collect())), did
 
     assert run(1, "int32", Work.COMPACT)[:2] == (["A"], [(1, 1), (2, 1)])

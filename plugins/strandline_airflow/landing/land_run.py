@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from airflow.configuration import conf
+from airflow.sdk import conf
 
 from strandline.runs.lake import SourceLake
 from strandline.runs.segment import Limits, Segment, Truncation, is_again, newcomers

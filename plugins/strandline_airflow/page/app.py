@@ -6,66 +6,34 @@ other by relative addresses, so that it may be mounted anywhere.
 """
 
 import logging
-from base64 import b64encode
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as Late
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from hashlib import sha256
-from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 from airflow.api_fastapi.auth.managers.models.resource_details import AccessView
 from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_view
-from airflow.models.dag import DagModel
-from airflow.models.dagrun import DagRun
-from airflow.utils.session import create_session
 from fastapi import Depends, FastAPI, HTTPException, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
-from sqlalchemy import select
+from fastapi.responses import RedirectResponse, Response
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from strandline.errors import SpecError, StrandlineError, Transient
 from strandline.runs.lake import SourceLake
 from strandline.runs.reconciliation import TOPIC
-from strandline.runs.standing import SourceStanding, TableStanding, Verdict
-from strandline.sources import duration
+from strandline.runs.standing import SourceStanding, TableStanding
 from strandline.sources import source as source_file
 from strandline.sources.source import Source
-from strandline.timelines import picture, words
-from strandline.timelines.timeline import Opened
-from strandline_airflow import catalogue, watching
+from strandline.timelines import words
+from strandline_airflow import catalogue
 from strandline_airflow.folder import folder_of_sources
 from strandline_airflow.names import WATCH
-from strandline_airflow.page import chart, findings, readiness, trigger
+from strandline_airflow.page import chapters, chart, findings, trigger
 from strandline_airflow.page.permission import permitted
+from strandline_airflow.page.rendering import HEADERS, address, shown
 
 log = logging.getLogger(__name__)
 
-KAFKA_PATIENCE = 3.0  # seconds that a view waits for a broker
 PAGE_SIZE = 50
-_RUNS_SHOWN = 15
-_TEMPLATES = Path(__file__).with_name("templates")
-_SCRIPT = (_TEMPLATES / "frame.js").read_text()
-_DIGEST = b64encode(sha256(_SCRIPT.encode()).digest()).decode()
-_HEADERS = {
-    # No script but its own, nothing from elsewhere, and nobody else's frame around it.
-    "Content-Security-Policy": f"default-src 'none'; script-src 'sha256-{_DIGEST}'; "
-    "style-src 'unsafe-inline'; img-src data:; "
-    "form-action 'self'; frame-ancestors 'self'; base-uri 'none'",
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",
-}
-
-_kafka = ThreadPoolExecutor(max_workers=4, thread_name_prefix="strandline-kafka")
 
 
 class NoSuchThing(SpecError):
@@ -137,15 +105,15 @@ def overview(user: GetUserDep, q: Annotated[str, Query(max_length=200)] = "") ->
     """Every source with its tables, those in trouble first; `q` is a part of tables' names."""
     own, refused = _sources(user)
     now = _now()
-    chapters = [_chapter(source, now) for source in own.values()]
-    lead = _lead(chapters, len(refused), now)
+    every = [chapters.chapter(source, now) for source in own.values()]
+    lead = chapters.lead(every, len(refused), now)
     if q:
-        chapters = [each for each in map(partial(_found, q), chapters) if each["tables"]]
-    return _shown(
+        every = [each for each in map(partial(chapters.found_in, q), every) if each["tables"]]
+    return shown(
         "overview",
-        chapters=sorted(chapters, key=partial(_calm, now)),
+        chapters=sorted(every, key=partial(chapters.calm, now)),
         refused=refused.values(),
-        paused=_paused([WATCH]),
+        paused=chapters.paused([WATCH]),
         lead=lead,
         q=q,
         now=now,
@@ -156,22 +124,22 @@ def overview(user: GetUserDep, q: Annotated[str, Query(max_length=200)] = "") ->
 def one_source(source: NamedSource) -> Response:
     """One source, with what Kafka has beyond what is landed."""
     now = _now()
-    return _shown("source", **_chapter(source, now, ask_kafka=True), now=now)
+    return shown("source", **chapters.chapter(source, now, ask_kafka=True), now=now)
 
 
 @app.get("/table")
 def one_table(source: NamedSource, table: NamedTable) -> Response:
     """One table: how it stands, its runs, its gaps, and ways into its quarantine and its keys."""
     now = _now()
-    standing = _standing(source, ask_kafka=True)
+    standing = chapters.standing_of(source, ask_kafka=True)
     found = _table(standing, table)
     runs = catalogue.runs_of(source, table)
-    return _shown(
+    return shown(
         "table",
         source=source,
         standing=standing,
         table=found,
-        runs=runs[:_RUNS_SHOWN],
+        runs=runs[: chapters.RUNS_SHOWN],
         day=chart.day_of_table(runs, now),
         history=SourceLake(source.lake, source.name).history(found.table),
         now=now,
@@ -181,9 +149,9 @@ def one_table(source: NamedSource, table: NamedTable) -> Response:
 @app.get("/changes")
 def last_changes(source: NamedSource, table: NamedTable) -> Response:
     """The keys of a table that changed last, as what a truncate or a move did to several."""
-    found = _table(_standing(source), table)
+    found = _table(chapters.standing_of(source), table)
     rows = findings.last_changed(source, found)
-    return _shown("changes", source=source, table=found, rows=rows, happened=words.happened)
+    return shown("changes", source=source, table=found, rows=rows, happened=words.happened)
 
 
 @app.get("/rows")
@@ -191,11 +159,11 @@ def rows_as_of(
     source: NamedSource, table: NamedTable, at: Annotated[str, Query(max_length=40)] = ""
 ) -> Response:
     """The rows of a table as they stood at a moment in UTC, the first of them by key."""
-    found = _table(_standing(source), table)
+    found = _table(chapters.standing_of(source), table)
     moment = _instant(at) if at.strip() else _now()
     rows = findings.as_of(source, found, moment)
     most = findings.SHOWN_ROWS
-    return _shown(
+    return shown(
         "rows", source=source, table=found, at=moment, rows=rows[:most], more=len(rows) > most
     )
 
@@ -209,13 +177,13 @@ def quarantine(
     page: Annotated[int, Query(ge=1, le=1_000_000)] = 1,
 ) -> Response:
     """The records of a table that could not be read, a page at a time."""
-    standing = _standing(source)
+    standing = chapters.standing_of(source)
     found = _table(standing, table)
     total = found.quarantined.get(reason, 0) if reason else found.in_quarantine
     pages = max(-(-total // PAGE_SIZE), 1)
     page = min(page, pages)
     lake = SourceLake(source.lake, source.name)
-    return _shown(
+    return shown(
         "quarantine",
         source=source,
         table=found,
@@ -243,11 +211,11 @@ def requeue(
     dag = f"requeue__{source.name}"
     if not trigger.may(user, source.name):
         raise HTTPException(403, f"Your role may not trigger {dag}; ask whoever may")
-    found = _table(_standing(source), table)
+    found = _table(chapters.standing_of(source), table)
     conf = {"tables": [found.table], "reason": reason or None, "dry_run": False}
     run = trigger.requeue(user, source.name, conf)
     seen = {"source": source.name, "table": found.table, "reason": reason, "run": run}
-    return RedirectResponse(_address("requeue", **seen), 303, _HEADERS)
+    return RedirectResponse(address("requeue", **seen), 303, HEADERS)
 
 
 @app.get("/requeue")
@@ -259,9 +227,9 @@ def requeued(
 ) -> Response:
     """What was triggered."""
     dag = f"requeue__{source.name}"
-    found = _table(_standing(source), table)
-    paused = _paused([dag])
-    return _shown(
+    found = _table(chapters.standing_of(source), table)
+    paused = chapters.paused([dag])
+    return shown(
         "requeued", source=source, table=found, reason=reason, dag=dag, run=run, paused=paused
     )
 
@@ -271,11 +239,11 @@ def one_key(
     source: NamedSource, table: NamedTable, key: Annotated[str, Query(max_length=4_000)] = ""
 ) -> Response:
     """The timeline of a key, with the keys that its rows moved from and to."""
-    found = _table(_standing(source), table)
+    found = _table(chapters.standing_of(source), table)
     if not key.strip():
         raise NoSuchThing(findings.how_to_spell(source, found))
     story = findings.story(source, found, key.strip())
-    return _shown("key", source=source, table=found, story=story, corrected=TOPIC)
+    return shown("key", source=source, table=found, story=story, corrected=TOPIC)
 
 
 @app.get("/record")
@@ -299,94 +267,10 @@ def one_record(
             "offset may be a hole of an aborted transaction, or retention of the landing table "
             "may have removed it"
         )
-    return _shown("record", source=source, records=found, topic=topic)
+    return shown("record", source=source, records=found, topic=topic)
 
 
 # ---------------------------------------------------- what they show
-
-
-def _chapter(source: Source, now: datetime, *, ask_kafka: bool = False) -> dict[str, Any]:
-    """What is shown of a source; where its lake cannot be read, why."""
-    dags = [f"{what}__{source.name}" for what in ("land", "compact")]
-    try:
-        standing, conditions = _standing(source, ask_kafka=ask_kafka), watching.of_source(source)
-        error = ""
-    except StrandlineError as unreadable:
-        log.warning("%s: %s", source.name, unreadable)
-        standing, conditions = SourceStanding(source.name, source.default_tolerance, ()), ()
-        error = str(unreadable)
-    runs = _dag_runs(dags)
-    tables = sorted(standing.tables, key=lambda each: (not each.troubled(now), each.table))
-    return {
-        "source": source,
-        "standing": standing,
-        "tables": tables,
-        "error": error,
-        "told": conditions,
-        "day": chart.day_of_source(standing.runs, now),
-        "paused": _paused(dags),
-        "lacking": list(readiness.lacking(source, folder_of_sources() / f"{source.name}.toml")),
-        "failed": readiness.failing(runs),
-        "dag_runs": runs,
-    }
-
-
-def _lead(chapters: Iterable[Mapping[str, Any]], refused: int, now: datetime) -> str:
-    """In a line how many tables stand how, the worst first, and how many sources fail."""
-    every = list(chapters)
-    found = Counter(table.verdict(now) for each in every for table in each["tables"])
-    failing = sum(bool(each["failed"] or each["error"] or each["told"]) for each in every)
-    lacking = refused + sum(bool(each["lacking"]) for each in every)
-    counted = [(failing, "failing"), (lacking, "not set up")]
-    sources = [f"{count:,} {what}" for count, what in counted if count]
-    tables = [f"{found[verdict]:,} {verdict}" for verdict in Verdict if found[verdict]]
-    told = [
-        f"{kind}: {', '.join(parts)}"
-        for kind, parts in (("Sources", sources), ("Tables", tables))
-        if parts
-    ]
-    return ". ".join(told) or "Nothing has landed yet"
-
-
-def _calm(now: datetime, chapter: Mapping[str, Any]) -> tuple[bool, str]:
-    """Sorts sources in trouble before the others."""
-    trouble = any(chapter[name] for name in ("failed", "error", "told", "lacking"))
-    troubled = any(table.troubled(now) for table in chapter["tables"])
-    return not (trouble or troubled), chapter["source"].name
-
-
-def _found(part: str, chapter: Mapping[str, Any]) -> dict[str, Any]:
-    """A chapter with those tables alone whose names have the part, in whatever case."""
-    wanted = part.strip().lower()
-    tables = [table for table in chapter["tables"] if wanted in table.table.lower()]
-    return {**chapter, "tables": tables}
-
-
-def _standing(source: Source, *, ask_kafka: bool = False) -> SourceStanding:
-    """How the source stands; without Kafka's word where it keeps a reader waiting."""
-    if not ask_kafka:
-        return catalogue.standing(source)
-    asked = _kafka.submit(catalogue.standing, source, ask_kafka=True)
-    try:
-        return asked.result(KAFKA_PATIENCE)
-    except Late:
-        asked.cancel()  # where it still waits for its turn behind others
-        silent = f"Kafka did not answer within {KAFKA_PATIENCE:.0f} s"
-        return replace(catalogue.standing(source), silent=silent)
-
-
-def _paused(dags: list[str]) -> list[str]:
-    with create_session() as session:
-        query = select(DagModel.dag_id).where(DagModel.dag_id.in_(dags), DagModel.is_paused)
-        return sorted(session.scalars(query))
-
-
-def _dag_runs(dags: list[str]) -> list[Mapping[str, Any]]:
-    """The last runs of the DAGs, the newest first."""
-    columns = (DagRun.dag_id, DagRun.run_id, DagRun.state, DagRun.start_date, DagRun.end_date)
-    query = select(*columns).where(DagRun.dag_id.in_(dags)).order_by(DagRun.run_after.desc())
-    with create_session() as session:
-        return [row._asdict() for row in session.execute(query.limit(_RUNS_SHOWN))]
 
 
 def _instant(text: str) -> datetime:
@@ -404,50 +288,6 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _address(view: str, **query: object) -> str:
-    """The relative address of a view."""
-    given = {name: value for name, value in query.items() if value not in {None, ""}}
-    return f"{view}?{urlencode(given)}" if given else view
-
-
-def _moment(time: datetime | None) -> str:
-    return "" if time is None else f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
-
-
-def _clock(time: str) -> str:
-    """An instant of a history, as it is printed there, for a reader."""
-    return time.replace("T", " ").removesuffix("Z").removesuffix(".000000")
-
-
-_templates = Environment(
-    loader=FileSystemLoader(_TEMPLATES),
-    autoescape=True,
-    undefined=StrictUndefined,
-    auto_reload=False,  # of a page that is being upgraded, code and templates belong together
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-_templates.globals.update(
-    address=_address,
-    clock=_clock,
-    closing=words.closing,
-    opening=words.opening,
-    spelled=words.spelled,
-    not_sent=words.NOT_SENT,
-    draw=picture.draw,
-    duration=duration.shown,
-    moment=_moment,
-    opened=tuple(Opened),
-    time=datetime.fromisoformat,
-    script=Markup(_SCRIPT),  # noqa: S704 - a file of ours
-)
-
-
-def _shown(view: str, status: int = 200, **what: Any) -> Response:
-    html = _templates.get_template(f"{view}.html.j2").render(**what)
-    return HTMLResponse(html, status, _HEADERS)
-
-
 # ---------------------------------------------------- what goes wrong
 
 
@@ -457,8 +297,8 @@ def _message(status: int, text: str, request: Request, *, leads_back: bool = Tru
     source, table = given.get("source"), given.get("table")
     back = []
     if source and table and leads_back:
-        back = [(_address("table", source=source, table=table), table)]
-    return _shown("message", status, text=text, back=back)
+        back = [(address("table", source=source, table=table), table)]
+    return shown("message", status, text=text, back=back)
 
 
 @app.exception_handler(StrandlineError)

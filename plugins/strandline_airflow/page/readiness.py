@@ -52,8 +52,10 @@ def failing(runs: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
 
 def _connections(source: Source) -> Iterator[tuple[str, str]]:
     yield "kafka", source.kafka_connection
-    if not source.alone:
+    if not source.alone and source.spark_operator is None:
         yield "spark", source.spark_connection
+    if source.registry is not None:
+        yield "http", source.registry.connection
 
 
 def _is_there(connection: str) -> bool:
