@@ -17,8 +17,9 @@ _NOT_FOUND = 404, {"error_code": 40403, "message": "Schema not found"}
 class Registry:
     """`schemas` are texts, documents or answers by id, `subjects` documents by name and version.
 
-    `failing` is a status that every request gets, 0 silence; `encoding` is what answers say that
-    they are packed with; `asked` are the paths of requests, `authorised` what they were sent with.
+    `failing` is a status that every request gets, 0 silence; `dripping` answers have no end, and
+    `encoding` is what answers say that they are packed with; `asked` are the paths of requests,
+    `authorised` what they were sent with.
     """
 
     url: str = ""
@@ -26,6 +27,7 @@ class Registry:
     subjects: dict = field(default_factory=dict)
     failing: int = 200
     encoding: str = "identity"
+    dripping: bool = False
     asked: list = field(default_factory=list)
     authorised: list = field(default_factory=list)
     released: threading.Event = field(default_factory=threading.Event)
@@ -67,6 +69,11 @@ def opened(certificate=None, clients=None):
             self.send_header("Content-Type", "application/vnd.schemaregistry.v1+json")
             self.send_header("Content-Encoding", registry.encoding)
             self.end_headers()
+            while registry.dripping and not registry.released.wait(0.1):
+                try:
+                    self.wfile.write(b" ")
+                except ConnectionError:  # whoever asked has had enough
+                    return
             self.wfile.write(json.dumps(document).encode())
 
         def log_message(self, *_):

@@ -188,6 +188,18 @@ def test_an_id_at_which_the_registry_always_fails_keeps_no_other_from_being_aske
     assert schemas.known(lake.schemas).known.keys() == {"confluent:5"}
 
 
+def test_an_answer_that_has_no_end_is_given_up_in_time(land, lake, registry):
+    registry.dripping = True
+    assert land(framed(1)) == 1
+    assert "did not answer in 1 s" in schemas.known(lake.schemas).faults["confluent:1"]
+
+
+def test_an_answer_beyond_any_size_is_not_read_to_its_end(land, lake, registry):
+    registry.schemas["1"] = "x" * (17 << 20)
+    assert land(framed(1)) == 1
+    assert "more than 16,777,216 bytes" in schemas.known(lake.schemas).faults["confluent:1"]
+
+
 def test_a_task_asks_for_so_many_schemas_and_leaves_the_others_to_the_next(
     land, lake, says, registry, monkeypatch
 ):

@@ -7,6 +7,7 @@ registry that asks for one. None of it gets into a message, but for addresses.
 """
 
 import ssl
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from strandline.sources.registry import Registry
 
 _TELLING = 200  # letters of an answer that are repeated
 _BUSY = frozenset({408, 425, 429})  # answers that another attempt may change, as those from 500 on
+_LARGEST = 16 << 20  # bytes of an answer, unpacked
 _LONGEST_WAIT = 10.0  # seconds between two attempts
 
 
@@ -39,10 +41,9 @@ class _AgainError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A document, and the headers beside it."""
+    """A document."""
 
     text: str
-    headers: Mapping[str, str]
 
     def document(self) -> Any:
         """The text as JSON; `NoAnswerError` where it is none: that was no registry."""
@@ -107,17 +108,33 @@ class Client:
 
     def _at(self, url: str, path: str, query: Mapping[str, str]) -> Answer:
         try:
-            response = self._http.get(f"{url}/{path}", params=dict(query))
+            response = self._whole(f"{url}/{path}", query)
         except httpx.TimeoutException as error:
-            raise _AgainError(f"did not answer in {self._http.timeout.read:g} s") from error
+            raise _AgainError(self._late) from error
         except httpx.RequestError as error:
             raise _AgainError(f"cannot be reached ({error})") from error
         if response.is_success:
-            return Answer(response.text, response.headers)
+            return Answer(response.text)
         said = f"answered {response.status_code}: {_told(response)}"
         if response.is_server_error or response.status_code in _BUSY:
             raise _AgainError(said)
         raise NotThereError(f"{url} {said}")
+
+    def _whole(self, address: str, query: Mapping[str, str]) -> httpx.Response:
+        """The answer with all of its body, which neither grows nor drips without an end."""
+        until, body = time.monotonic() + self.registry.timeout.total_seconds(), bytearray()
+        with self._http.stream("GET", address, params=dict(query)) as response:
+            for piece in response.iter_bytes():
+                body += piece
+                if len(body) > _LARGEST:
+                    raise NotThereError(f"{address} answered with more than {_LARGEST:,} bytes")
+                if time.monotonic() > until:
+                    raise _AgainError(self._late)
+        return httpx.Response(response.status_code, content=bytes(body))
+
+    @property
+    def _late(self) -> str:
+        return f"did not answer in {self.registry.timeout.total_seconds():g} s"
 
 
 def _told(response: httpx.Response) -> str:
