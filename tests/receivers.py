@@ -1,9 +1,12 @@
-"""A mail server and a web server that keep what they are sent."""
+"""A mail server, a web server and a StatsD server that keep what they are sent."""
 
 import json
+import re
+import socket
 import socketserver
 import threading
 from contextlib import contextmanager
+from dataclasses import dataclass
 from email import message_from_bytes
 from email.policy import default
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -85,3 +88,49 @@ def connection(monkeypatch, name, **fields):
     """An Airflow connection of this name to this machine."""
     text = json.dumps({"host": "127.0.0.1", **fields})
     monkeypatch.setenv(f"AIRFLOW_CONN_{name.upper()}", text)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A line of the StatsD protocol, with the tags that InfluxDB's form of it has."""
+
+    name: str
+    value: float
+    kind: str
+    tags: tuple[tuple[str, str], ...] = ()
+
+    @staticmethod
+    def from_line(line):
+        (place, value, kind) = re.fullmatch(
+            r"([^:|]+):([^:|]+)\|([a-z]+)(?:\|@[0-9.]+)?", line
+        ).groups()
+        name, *tags = place.split(",")
+        return Metric(name, float(value), kind, tuple(tuple(tag.split("=")) for tag in tags))
+
+
+class StatsD:
+    """A StatsD server that keeps what it is sent."""
+
+    def __init__(self, receiver):
+        self._receiver = receiver
+        self.port = receiver.getsockname()[1]
+
+    def gauges(self):
+        """What has been sent since it was asked last: the gauges by name and tags."""
+        found = {}
+        while True:
+            try:
+                lines = self._receiver.recv(1 << 16).decode().splitlines()
+            except BlockingIOError:
+                return found
+            for each in map(Metric.from_line, lines):
+                if each.kind == "g":
+                    found[each.name, each.tags] = each.value
+
+
+@contextmanager
+def statsd_server():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
+        receiver.bind(("127.0.0.1", 0))
+        receiver.setblocking(False)  # what is sent on this machine is there at once
+        yield StatsD(receiver)

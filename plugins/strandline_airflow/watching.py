@@ -23,7 +23,7 @@ from strandline.runs.lake import SourceLake
 from strandline.runs.standing import Ended, SourceStanding
 from strandline.runs.watch import Alert, Condition, State, look
 from strandline.sources.source import NotifierSpec, Source
-from strandline_airflow import catalogue
+from strandline_airflow import catalogue, metrics
 from strandline_airflow.addresses import page_of
 from strandline_airflow.ledger import Claim, Ledger, Superseded
 from strandline_airflow.notifiers import (
@@ -115,6 +115,7 @@ class Watcher:
         except Superseded:
             raise
         except Exception as error:
+            metrics.send(metrics.of_unwatched(self._source.name))
             final = last_try or isinstance(error, Terminal)
             if final and (not failed_before or instant.minute < _REMINDING):
                 send_to_all(specs, _unwatched(self._source.name, error, instant))
@@ -130,6 +131,7 @@ class Watcher:
         before = _recalled(self._ledger, self._ledger.ensure())
         alerts, state = look(before.state, standing, instant)
         _log(self._source.name, standing, alerts)
+        metrics.send(metrics.of_standing(standing, instant, len(state.reported)))
         letters = _letters(self._source, alerts, specs, instant)
         waiting = (*_not_too_old(before.outbox, instant), *letters)
         return alerts, self._keep(before, replace(before, state=state, outbox=waiting))

@@ -12,9 +12,9 @@ from strandline.errors import Terminal, Transient
 from strandline.runs import cut
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Work
-from strandline.runs.receipt import TableReceipt
+from strandline.runs.receipt import Receipt, TableReceipt
 from strandline.sources.source import Source
-from strandline_airflow import orders
+from strandline_airflow import metrics, orders
 from strandline_airflow.landing.zone import LandingZone
 from strandline_airflow.runs.folder import clock, read_manifest, read_receipt, write_manifest
 from strandline_airflow.runs.manifests import Manifests
@@ -72,7 +72,8 @@ def publish(manifest_path: str) -> Outcome:
     for table in (*receipt.tables, *receipt.stores):
         log.info("%s: %s", table.table, table.summary(manifest.work))
     last, landed = publications.last(), LandingZone(lake).landed()
-    own = (row for row in last if row.number == manifest.number)
+    own = [row for row in last if row.number == manifest.number]
+    metrics.send(metrics.of_run(manifest, receipt, _seconds(own, receipt)))
     held = {row.topic for row in last if row.held}
     waiting = cut.waiting(landed, publications.applied())
     return Outcome(
@@ -83,6 +84,13 @@ def publish(manifest_path: str) -> Outcome:
         ),
         waiting={topic: offsets for topic, offsets in waiting.items() if topic not in held},
     )
+
+
+def _seconds(rows: Iterable[Published], receipt: Receipt) -> float:
+    """How long a published run took from its plan on; its work alone where nobody noted that."""
+    times = next(((row.began_at, row.published_at) for row in rows), (None, None))
+    began, published = (each and datetime.fromisoformat(each) for each in times)
+    return (published - began).total_seconds() if began and published else receipt.seconds
 
 
 def refuse(source: str, work: Work, failed: Iterable[TableReceipt]) -> None:
