@@ -144,9 +144,11 @@ def _publish(source: Source, manifest: Any) -> Any:
 
     @task(task_id="publish", outlets=[alias, landed], multiple_outputs=False)
     def publish(manifest: str) -> dict[str, Any]:
+        from strandline_airflow import lineage
         from strandline_airflow.runs import compact_run
 
         outcome = compact_run.publish(manifest)
+        lineage.tell(source, (row for row, _ in outcome.changed))
         events = get_current_context()["outlet_events"]
         for row, lag in outcome.changed:
             extra: dict[str, Any] = {
