@@ -21,7 +21,14 @@ class Description:
             f"* source `{source.name}`: connector `{source.connector}`, topics "
             f"`{source.topic_prefix}.…`\n"
             f"* lake: `{source.lake}/{source.name}`\n"
+            f"{_catalog(source)}"
         )
+
+
+def _catalog(source: Source) -> str:
+    if source.catalog is None:
+        return ""
+    return f"* catalog: database `{source.catalog.database}`, which `register` brings up to date\n"
 
 
 WATCH = Description(

@@ -127,6 +127,8 @@ def worked_off(source: Source, manifest: Any, task_id: str) -> None:
     published = _publish(source, manifest)
     manifest >> work >> published
     _report_failures(source, published)
+    if source.catalog is not None:
+        published >> _register(source)
 
 
 def _alone(source: Source, manifest: Any, task_id: str) -> Any:
@@ -164,6 +166,18 @@ def _publish(source: Source, manifest: Any) -> Any:
         return {"work": str(outcome.work), "failed": [asdict(each) for each in outcome.failed]}
 
     return publish(manifest)
+
+
+def _register(source: Source) -> Any:
+    # Also in a run with nothing new: what the catalog lacks since it was away is made up for. Apart
+    # from `publish`, which neither fails nor is done again for it.
+    @task(task_id="register", trigger_rule="none_failed")
+    def register() -> None:
+        from strandline_airflow.metastore import registration
+
+        registration.register(source)
+
+    return register()
 
 
 def _report_failures(source: Source, published: Any) -> Any:

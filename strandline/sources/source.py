@@ -23,6 +23,7 @@ from strandline.formats.registry.framing import Framing
 from strandline.runs import lake as lakes
 from strandline.runs.way import Way
 from strandline.sources import duration, settings
+from strandline.sources.catalog import Catalog
 from strandline.sources.component import Component, component
 from strandline.sources.registry import Registry
 from strandline.sources.retention import Retention
@@ -73,7 +74,8 @@ class Source:
 
     `segment_bytes` bounds what one landing task holds in memory, `max_segments` how many mapped
     tasks one landing run plans; what is over is carried to the next run. `alone`: its runs go
-    without Spark, in Airflow's own tasks. `registry` None: records name no schemas.
+    without Spark, in Airflow's own tasks. `registry` None: records name no schemas. `catalog` None:
+    histories are known by their paths alone.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Source:
     retention: Retention
     notifiers: tuple[NotifierSpec, ...] = field(default=())
     registry: Registry | None = None
+    catalog: Catalog | None = None
 
     def rules(self, topic: str) -> TableRules:
         """The rules of the table that a topic feeds; nobody flattens what is no row."""
@@ -212,6 +215,8 @@ class _Document:
         spark = Spark.of(top.section("spark"), alone=alone)
         section = top.section("registry")
         registry = Registry.of(section) if "registry" in self.values else None
+        section = top.section("catalog")
+        catalog = Catalog.of(section, self.path.stem) if "catalog" in self.values else None
         rules = TableRules(
             placeholder=self._placeholder(top),
             flattened=top.take("flattened", bool),
@@ -248,6 +253,7 @@ class _Document:
             retention=Retention.of(top.section("retention")),
             notifiers=tuple(map(notifier, top.sections("notifier", "class"))),
             registry=registry,
+            catalog=catalog,
         )
         for section in (top, kafka, schedule, landing):
             section.finish()

@@ -56,6 +56,8 @@ def _connections(source: Source) -> Iterator[tuple[str, str]]:
         yield "spark", source.spark_connection
     if source.registry is not None:
         yield "http", source.registry.connection
+    if source.catalog is not None:
+        yield "generic", source.catalog.connection
 
 
 def _is_there(connection: str) -> bool:

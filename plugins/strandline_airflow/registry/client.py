@@ -6,7 +6,6 @@ the extra is a file of certificates to trust, `certificate`, `key` and `key_pass
 registry that asks for one. None of it gets into a message, but for addresses.
 """
 
-import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from tenacity import wait_random_exponential as backoff
 
 from strandline.errors import Terminal
 from strandline.sources.registry import Registry
+from strandline_airflow import trust
 
 _TELLING = 200  # letters of an answer that are repeated
 _BUSY = frozenset({408, 425, 429})  # answers that another attempt may change, as those from 500 on
@@ -69,7 +69,7 @@ class Client:
         self._http = httpx.Client(
             auth=_basic(connection),
             headers=_bearer(registry.connection, extra),
-            verify=_trusted(registry.connection, extra),
+            verify=trust.context(registry.connection, extra),
             timeout=registry.timeout.total_seconds(),
             follow_redirects=False,
         )
@@ -208,20 +208,3 @@ def _bearer(name: str, extra: Mapping[str, Any]) -> dict[str, str]:
             "header may have, such as the end of a line: write it anew"
         )
     return {"Authorization": f"Bearer {token}"} if token else {}
-
-
-def _trusted(name: str, extra: Mapping[str, Any]) -> ssl.SSLContext:
-    """Whom to trust, and what to show; `Terminal` where a file of it cannot be read."""
-    try:
-        context = ssl.create_default_context(cafile=extra.get("ca"))
-        if extra.get("certificate"):
-            context.load_cert_chain(
-                extra["certificate"], extra.get("key"), extra.get("key_password") or ""
-            )
-    except (OSError, ssl.SSLError) as error:
-        files = ", ".join(str(extra[of]) for of in ("ca", "certificate", "key") if extra.get(of))
-        raise Terminal(
-            f"Airflow connection '{name}': a file that its extra names is no certificate, or "
-            f"cannot be read on this worker ({files}): {error.strerror or error}"
-        ) from error
-    return context

@@ -121,6 +121,12 @@ class Publications:
             return ()
         return tuple(map(Published.from_row, self._ledger.rows(table, number=number)))
 
+    def last_of(self, work: Work) -> int:
+        """The number of the last published run of that work; 0 where there is none."""
+        table = self._ledger.open()
+        sql = "SELECT max(number) AS number FROM stored WHERE work = :work"
+        return 0 if table is None else rows(table, sql, work=work)[0]["number"] or 0
+
     def runs(self, last: int) -> list[dict[str, Any]]:
         """The last runs, the newest first: what their tables add up to, by number."""
         return self._asked(

@@ -1,0 +1,1 @@
+"""Publications in a Hive metastore, where SQL engines find histories by name: `[catalog]`."""

@@ -1,0 +1,108 @@
+"""`[catalog]`: where SQL engines find the histories by name, a Hive metastore.
+
+The section names an Airflow connection, which has the addresses.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from strandline.errors import SpecError
+from strandline.sources.section import Section
+
+PUBLICATIONS = "publications"
+CURRENT, AS_OF = "_current", "_as_of"
+_CUT = "_at_"
+_KEPT = 3  # publications whose cut can be read by name
+_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+_LONGEST = 128  # letters of a name, of which a metastore keeps no more
+_MOST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The catalog of a source.
+
+    `database` has the histories, `names` what tables are called there that are not to be called as
+    by default, `publications` of how many of the last publications each has a database of its own.
+    """
+
+    connection: str
+    database: str
+    names: Mapping[str, str]
+    publications: int
+
+    @staticmethod
+    def of(section: Section, source: str) -> "Catalog":
+        """The catalog of a source file's section; `SpecError` names all that is wrong with it."""
+        connection: str = section.take("connection", str, "metastore_default")
+        database: str = section.take("database", str, _folded(source))
+        names = section.mapping("names")
+        publications: int = section.take("publications", int, _KEPT)
+        section.finish()
+        wrong = [
+            *([] if connection.strip() else ["'connection' is empty: name an Airflow connection"]),
+            *_strange("database", database, _LONGEST - len(_CUT) - len("1000000000")),
+            *(
+                fault
+                for table, name in names.items()
+                for fault in _strange(f"names.{table}", name, _LONGEST - len(CURRENT))
+            ),
+            *(
+                []
+                if 0 <= publications <= _MOST
+                else [f"'publications' must be 0 to {_MOST}, not {publications}"]
+            ),
+        ]
+        if wrong:
+            raise SpecError(f"{section.path}: {section.title}: {'; '.join(wrong)}")
+        return Catalog(connection, database, MappingProxyType(names), publications)
+
+    def name(self, table: str) -> str:
+        """What a table is called in the database."""
+        return self.names.get(table) or _folded(table)
+
+    def cut(self, number: int | str) -> str:
+        """The database of the tables as the publication of that number has them; `*`: of any."""
+        return f"{self.database}{_CUT}{number}"
+
+    def number(self, database: str) -> int | None:
+        """The number of the publication that a database is of; None where it is of none."""
+        begins, _, number = database.rpartition(_CUT)
+        return int(number) if begins == self.database and number.isdecimal() else None
+
+    def clashes(self, tables: Iterable[str]) -> dict[str, str]:
+        """Why a table cannot be called what it would be called, by table, with the remedy."""
+        taken = {PUBLICATIONS: "the table of publications"}
+        clashes = {}
+        for table in sorted(tables, key=lambda each: (each not in self.names, each)):
+            name = self.name(table)
+            claimed = (name, f"{name}{CURRENT}", f"{name}{AS_OF}")
+            other = next((taken[each] for each in claimed if each in taken), None)
+            if other is not None:
+                clashes[table] = f"its name there, '{name}', clashes with {other}: {_remedy(table)}"
+            elif len(name) > _LONGEST - len(CURRENT):
+                clashes[table] = f"its name there is too long, '{name}': {_remedy(table)}"
+            else:
+                taken |= dict.fromkeys(claimed, f"that of '{table}'")
+        return clashes
+
+
+def _remedy(table: str) -> str:
+    return f'give it another one in [catalog.names]: "{table}" = …'
+
+
+def _folded(text: str) -> str:
+    """A name that every engine takes, whatever letters the text has."""
+    return re.sub(r"[^a-z0-9_]", "_", text.lower())
+
+
+def _strange(key: str, name: str, longest: int) -> list[str]:
+    if _NAME.fullmatch(name) and len(name) <= longest:
+        return []
+    fault = (
+        f"'{key}' is a name that every SQL engine is to take: small letters, digits and '_', no "
+        f"digit first, {longest} letters at most, not {name!r}"
+    )
+    return [fault]
