@@ -1,4 +1,4 @@
-"""Every case through real tables, alone: landed, and compacted in the runs that the case allows."""
+"""Cases through real tables, alone: landed, and compacted in the runs that the case allows."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import pytest
 from avro import Registry, is_described
 from cases.arrivals import in_one_run, in_two_runs, with_half_of_it_again
 from cases.language import cases
+from cases.sample import sampled
 
 from strandline.alone.capture import CaptureLake
 from strandline.alone.engine import histories
@@ -30,12 +31,12 @@ _TWO = pytest.param(in_two_runs, marks=pytest.mark.heavy)  # as with half of it 
 
 
 @pytest.mark.parametrize("arrival", [in_one_run, _TWO, with_half_of_it_again, one_by_one])
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case.prefix)
+@pytest.mark.parametrize("case", sampled(cases()))
 def test_a_case_through_real_tables_has_the_law_s_history(tmp_path, case, arrival):
     has_the_law_s_history(tmp_path, case, arrival(case))
 
 
-@pytest.mark.parametrize("case", filter(is_described, cases()), ids=lambda case: case.prefix)
+@pytest.mark.parametrize("case", sampled(filter(is_described, cases())))
 def test_a_case_in_avro_through_real_tables_has_the_history_that_it_has_in_json(tmp_path, case):
     registry, runs = Registry(), in_two_runs(case)
     avro = [registry.records(run) for run in runs]

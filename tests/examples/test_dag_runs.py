@@ -82,7 +82,10 @@ def test_a_broken_dag_file_is_an_error_with_its_reason(environment, tmp_path):
         runs.ready()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+_SIGINT = pytest.param(signal.SIGINT, marks=pytest.mark.heavy)
+
+
+@pytest.mark.parametrize("number", [_SIGINT, signal.SIGKILL])
 def test_nothing_is_left_running_after_a_signal(environment, tmp_path, number):
     told = tmp_path / "told"
     os.mkfifo(told)

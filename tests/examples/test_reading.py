@@ -79,6 +79,7 @@ def test_the_document_reads_the_versions_that_belong_together(lake):
     assert run(program, lake) == "public.orders 0\n"
 
 
+@pytest.mark.heavy
 def test_the_document_and_the_demo_read_with_spark(lake):
     """One Spark for both: starting it is what takes the time."""
     [document] = programs("SparkSession")

@@ -60,7 +60,8 @@ def stored(capture, store="records"):
     return sorted(row["run"] for row in delta.read(capture.session, path).collect())
 
 
-@pytest.mark.parametrize("first", [pytest.param(True, marks=pytest.mark.heavy), False])
+@pytest.mark.heavy
+@pytest.mark.parametrize("first", [True, False])
 def test_records_that_a_failed_run_has_entered_go_when_its_successor_enters_them(
     capture, monkeypatch, first
 ):
@@ -113,6 +114,7 @@ def test_an_epoch_that_was_declared_for_a_held_table_holds_however_often_its_rec
     assert [name for _, name, _ in versions(capture)] == ["A", "B", "C"]
 
 
+@pytest.mark.heavy
 def test_records_that_a_failed_run_put_into_quarantine_are_there_once(capture, monkeypatch):
     s = Stream()
     news = [s.change("c", 1, 10, name="A"), s.add(s.key(2), b"{")]
@@ -136,6 +138,7 @@ def test_what_an_applied_run_put_into_quarantine_stays(capture):
     assert stored(capture, "quarantine") == [1, 2]
 
 
+@pytest.mark.heavy
 def test_a_failed_run_s_records_are_looked_for_only_where_the_log_has_them(capture, monkeypatch):
     s = Stream()
     capture.land([s.change("c", 1, 10, name="A"), s.change("u", 1, 20, name="B")])

@@ -131,6 +131,7 @@ def test_both_engines_print_the_same_history_in_any_batching_and_arrival(batches
     assert printed(spark_engine, records, batches) == printed(engine.python, records, 1)
 
 
+@pytest.mark.heavy
 def test_a_run_that_is_repeated_changes_nothing_and_says_the_same(spark, tmp_path):
     records = truncated().records
     lake = SourceLake(tmp_path.as_posix(), "shop")
@@ -149,6 +150,7 @@ def test_a_run_that_is_repeated_changes_nothing_and_says_the_same(spark, tmp_pat
     assert [delta.version(spark, path) for path in paths(lake)] == versions
 
 
+@pytest.mark.heavy
 def test_a_run_of_nothing_but_second_deliveries_writes_no_version(spark, tmp_path):
     s = Stream(topic="shop.public.again")
     s.change("c", 1, 10, name="A")

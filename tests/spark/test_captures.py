@@ -44,6 +44,7 @@ def test_both_engines_agree_with_the_recorded_truth_on_every_key(name, clock_us)
     assert history(spark_engine, name, 2) == expected
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("spark")
 def test_the_recording_in_avro_has_the_history_of_the_one_in_json():
     folder = EXAMPLES / "postgres-inventory-avro"

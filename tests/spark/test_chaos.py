@@ -28,6 +28,7 @@ def killed(step):
     return Fate(step)
 
 
+@pytest.mark.heavy
 def test_whatever_is_killed_and_started_again_leaves_what_nothing_would_have_left(story):
     told = waves()[:2]
     fates = {

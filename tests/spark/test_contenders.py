@@ -42,6 +42,7 @@ def verdicts(spark, cases, tmp_path):
     return run
 
 
+_MERGE = pytest.param("merge", marks=pytest.mark.heavy)
 _NO_DV = pytest.param("merge-no-dv", marks=pytest.mark.heavy)
 
 
@@ -53,7 +54,7 @@ def test_into_nothing_everybody_is_right(verdicts, name):
     assert verdict.right, verdict
 
 
-@pytest.mark.parametrize("name", ["strandline", "merge", _NO_DV])
+@pytest.mark.parametrize("name", ["strandline", _MERGE, _NO_DV])
 def test_onto_a_history_they_are_right_of_every_table(verdicts, name):
     found = verdicts(name, ONTO_A_HISTORY)
     assert [verdict.right for verdict in found] == [True, True], found

@@ -58,7 +58,8 @@ def names(capture):
     return [(row["name"], row["_closed_by"]) for row in rows.collect()]
 
 
-@pytest.mark.parametrize("sent", [flat, pytest.param(placed, marks=pytest.mark.heavy)])
+@pytest.mark.heavy
+@pytest.mark.parametrize("sent", [flat, placed])
 def test_what_the_source_sends_after_a_correction_goes_on_from_it(capture, tmp_path, sent):
     s = Stream()
     first, second = sent(s, 1, 10, "A"), sent(s, 1, 30, "C")

@@ -195,6 +195,7 @@ def test_of_two_processes_with_one_manifest_both_say_what_was_done_once(
     assert stored == sum(map(len, batches[:run]))
 
 
+@pytest.mark.heavy
 def test_the_commit_of_a_zombie_is_refused_when_its_successors_have_made_theirs(
     spark, capture, overtake
 ):
@@ -260,6 +261,7 @@ def full_disk(spark):
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard))
 
 
+@pytest.mark.heavy
 def test_on_a_full_disk_a_table_is_held_and_the_next_run_applies_it(spark, capture):
     s = stream(GOOD)
     capture.land(s.records)

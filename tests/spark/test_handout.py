@@ -108,6 +108,7 @@ def test_a_table_that_fails_holds_no_other(capture):
     assert names(capture, CUSTOMERS) == ["c"]
 
 
+@pytest.mark.heavy
 def test_what_cannot_be_done_alone_is_spread_in_the_same_run(capture):
     s = Stream(
         topic=ORDERS, columns=[*COLUMNS, {"type": "string", "optional": True, "field": "full name"}]

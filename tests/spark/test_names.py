@@ -23,6 +23,7 @@ ODD = [
 NAMES = ENGINE_S + ODD
 
 
+@pytest.mark.heavy
 def test_columns_keep_the_names_that_the_database_gave_them(spark, tmp_path):
     lake = SourceLake(tmp_path.as_posix(), "shop")
     s = Stream(topic=TOPIC, columns=[*COLUMNS, *({"type": "string", "field": n} for n in NAMES)])

@@ -63,6 +63,7 @@ def test_what_is_newer_than_all_that_its_key_has_seen_needs_no_record_of_before(
     assert (table.counts.history_rows, table.counts.current_rows) == (6, 4)
 
 
+@pytest.mark.heavy
 def test_rows_closed_are_the_versions_that_a_run_gave_an_end(capture):
     s = Stream()
     first = [s.change("c", 1, 1, name="a"), s.change("u", 1, 2, name="b"), s.change("d", 1, 3)]
@@ -93,6 +94,7 @@ def test_a_truncate_ends_all_rows_that_stand_without_a_record_of_theirs(capture,
     assert table.counts.current_rows == 1
 
 
+@pytest.mark.heavy
 def test_a_delete_of_a_row_that_was_never_seen_is_remembered(capture):
     s = Stream()
     run(capture, 1, [s.change("c", 1, 10, name="A"), s.change("d", 2, 50)])
@@ -110,6 +112,7 @@ def test_a_run_that_changes_no_version_says_so_though_its_keys_have_seen_more(ca
     assert versions(capture, s.topic) == expected(s.records)
 
 
+@pytest.mark.heavy
 def test_a_commit_that_fails_leaves_the_history_and_the_next_attempt_does_the_rest(
     capture, monkeypatch
 ):

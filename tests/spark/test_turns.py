@@ -40,7 +40,8 @@ def turns(capture, batches, ways):
         yield receipt
 
 
-# One workload that begins spread here, the others in `make spark`.
+# What is shorter than the rest here, the rest in `make spark`.
+_ALONE_HERE = [Way.ALONE, pytest.param(Way.SPREAD, marks=pytest.mark.heavy)]
 _HERE = {("mysql", 1)}
 _TURNS = [
     pytest.param(source, first, marks=() if (source, first) in _HERE else pytest.mark.heavy)
@@ -105,7 +106,7 @@ def test_versions_that_are_forgotten_do_not_come_back_when_the_table_changes_its
         assert table.counts.history_rows == number
 
 
-@pytest.mark.parametrize("way", ALTERNATING)
+@pytest.mark.parametrize("way", _ALONE_HERE)
 def test_a_version_that_ends_before_what_is_kept_is_forgotten_as_it_ends(spark, tmp_path, way):
     s = Stream()
     s.change("c", 1, 10, name="A")
@@ -156,7 +157,7 @@ def with_some_refused(spark, folder, way):
     return s, capture
 
 
-@pytest.mark.parametrize("way", [Way.ALONE, pytest.param(Way.SPREAD, marks=pytest.mark.heavy)])
+@pytest.mark.parametrize("way", _ALONE_HERE)
 def test_when_other_rules_read_records_otherwise_the_quarantine_has_those_that_cannot_be_read(
     spark, tmp_path, way
 ):
@@ -178,7 +179,7 @@ def test_when_other_rules_read_records_otherwise_the_quarantine_has_those_that_c
     assert run(3, *more, bio="string") == (["A", "B", "D", "E"], [(2, 1)])
 
 
-@pytest.mark.parametrize("way", ALTERNATING)
+@pytest.mark.parametrize("way", _ALONE_HERE)
 def test_what_is_read_again_by_other_rules_and_still_refused_stays_in_quarantine(
     spark, tmp_path, way
 ):
@@ -224,7 +225,8 @@ def names(capture):
     return [row["name"] for row in rows.collect()]
 
 
-@pytest.mark.parametrize("way", [Way.AUTO, pytest.param(Way.SPREAD, marks=pytest.mark.heavy)])
+@pytest.mark.heavy
+@pytest.mark.parametrize("way", [Way.AUTO, Way.SPREAD])
 def test_a_swap_made_alone_can_be_taken_back_when_the_table_was_spread_since(spark, tmp_path, way):
     s = Stream()
     s.change("c", 1, 10, name="A", bio="x")

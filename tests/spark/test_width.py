@@ -32,6 +32,7 @@ def test_a_table_of_many_columns_is_compacted(spark, tmp_path):
     assert refused["detail"] == "after.c399 is no int"
 
 
+@pytest.mark.heavy
 def test_a_run_may_pin_thousands_of_ranges(spark, tmp_path):
     s = Stream(topic=TOPIC)
     s.change("c", 1, 10, name="n")
