@@ -4,7 +4,7 @@ import pytest
 from events import Stream
 from strandline_spark import delta
 from strandline_spark.engine import CaptureLake
-from strandline_spark.spread import replacement
+from strandline_spark.spread import groups, replacement
 from strandline_spark.spread.parts import Parts
 
 from strandline.engine import recorded_at
@@ -76,7 +76,12 @@ def test_rows_closed_are_the_versions_that_a_run_gave_an_end(capture):
     assert (made.rows_written, made.rows_closed) == (2, 1)
 
 
-def test_a_key_with_a_late_change_is_made_from_its_records_and_no_other_is(capture, folded):
+@pytest.mark.parametrize("listed", [0, pytest.param(1_000, marks=pytest.mark.heavy)])
+def test_a_key_with_a_late_change_is_made_from_its_records_and_no_other_is(
+    capture, folded, monkeypatch, listed
+):
+    for module in (groups, replacement):  # keys are joined, or looked for by name
+        monkeypatch.setattr(module, "LISTED", listed)
     s = Stream()
     run(capture, 1, [s.change("c", key, 10 + key, name="A") for key in range(4)])
     run(capture, 2, [s.change("u", 1, 50, name="C"), s.change("u", 2, 60, name="C")])

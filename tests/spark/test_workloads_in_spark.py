@@ -1,7 +1,6 @@
 """The six laws on random workloads in Spark, each judged by the workload's own truth.
 
-One workload here, of each source in `make spark`; `STRANDLINE_FUZZ_EXAMPLES` sets how
-many, `STRANDLINE_FUZZ_SEED` which. A complaint names its seed, as in `tests/properties`.
+One workload of each source; `STRANDLINE_FUZZ_EXAMPLES` sets how many, `STRANDLINE_FUZZ_SEED` which. A complaint names its seed, as in `tests/properties`.
 """
 
 import os
@@ -16,13 +15,8 @@ _COUNT = int(os.environ.get("STRANDLINE_FUZZ_EXAMPLES", "1"))
 _SEED = int(os.environ.get("STRANDLINE_FUZZ_SEED", "0"))
 
 
-_HERE = {"mysql"}  # the others in `make spark`
-_WANTED = [
-    pytest.param(source, marks=() if source in _HERE else pytest.mark.heavy) for source in SOURCES
-]
-
-
-@pytest.mark.parametrize("source", _WANTED)
+@pytest.mark.heavy
+@pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.usefixtures("spark")
 def test_the_history_in_spark_is_what_the_workload_did(source, monkeypatch):
     for module in (groups, replacement):  # keys are joined here; most other tests list their few
