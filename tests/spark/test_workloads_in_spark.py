@@ -1,6 +1,7 @@
 """The six laws on random workloads in Spark, each judged by the workload's own truth.
 
-One workload of each source; `STRANDLINE_FUZZ_EXAMPLES` sets how many, `STRANDLINE_FUZZ_SEED` which. A complaint names its seed, as in `tests/properties`.
+One workload of each source; `STRANDLINE_FUZZ_EXAMPLES` sets how many, `STRANDLINE_FUZZ_SEED`
+which. A complaint names its seed, as in `tests/properties`.
 """
 
 import os
