@@ -18,7 +18,7 @@ from strandline.runs.manifest import Manifest
 
 def main() -> int:
     """Exit 0 with a receipt, be it of failed tables; anything else is a crash of the whole run."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(threadName)s %(message)s")
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("py4j").setLevel(logging.WARNING)
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--manifest", required=True, help="URI of the manifest")

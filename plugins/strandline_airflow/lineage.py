@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# The provider's plugin loads it in every task, where OpenLineage is configured. The import alone
+# The provider's plugin has loaded it in every task where OpenLineage is configured. The import
 # takes half a second, of which a task that tells nobody is to know nothing.
 _LISTENER = "airflow.providers.openlineage.plugins.listener"
 _SERVER = re.compile(r"(?:\w+://)?(?P<host>\[[^]]+\]|[^:,]+)(?::(?P<port>\d+))?")
@@ -41,8 +41,10 @@ def tell(source: Source, published: Iterable[Published]) -> None:
     if _LISTENER not in sys.modules or not changed:
         return
     try:
-        from airflow.providers.openlineage.api import emit_dataset_lineage
+        from airflow.providers.openlineage.api import emit_dataset_lineage, is_openlineage_active
 
+        if not is_openlineage_active():
+            return
         servers = BaseHook.get_connection(source.kafka_connection).extra_dejson["bootstrap.servers"]
         pairs = [(_topic(servers, row.topic), row) for row in changed]
         emit_dataset_lineage(

@@ -7,7 +7,7 @@ import socket
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
@@ -18,6 +18,7 @@ from strandline.errors import Terminal, Transient
 from strandline.runs import archive, jars, jvm, spark
 from strandline.sources.source import Source
 from strandline_airflow.application import applications, pack
+from strandline_airflow.driver_log import DriverLog
 
 SUBMIT_VARIABLE = "STRANDLINE_SPARK_SUBMIT"  # as bin/spark-submit knows it
 
@@ -85,10 +86,16 @@ class StrandlineSparkOperator(SparkSubmitOperator):
         ):
             self.conf = {**mapped, **conf}
             self.py_files = str(pack(Path(folder) / "strandline.zip"))
+            self.log.info("Spark starts, with master %s; %s", master, _before(self.packages))
             try:
                 super().execute(context)
             except AirflowException as error:
                 raise Transient(_why(error, connection)) from None
+
+    def _get_hook(self) -> DriverLog:
+        hook = super()._get_hook()
+        hook.__class__ = DriverLog  # the provider makes its own, of two dozen arguments
+        return cast("DriverLog", hook)
 
     def _connection(self) -> Connection:
         """The connection of type spark."""
@@ -106,6 +113,11 @@ class StrandlineSparkOperator(SparkSubmitOperator):
         if not connection.host:
             raise Terminal(f"Airflow connection '{self._conn_id}' has no host; {remedy}")
         return connection
+
+
+def _before(packages: str | None) -> str:
+    """What the driver waits for before it says something."""
+    return f"it fetches {packages} before" if packages else "its driver tells of each table"
 
 
 def _packages(source: Source) -> str:

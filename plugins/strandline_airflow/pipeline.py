@@ -32,6 +32,7 @@ from strandline_airflow.names import pool_name
 from strandline_airflow.submission import submission
 
 DEFAULT_ARGS = {
+    "show_return_value_in_logs": False,  # lists of segments and the like, for tasks to read
     "retries": 2,
     "retry_delay": timedelta(minutes=1),
     "retry_policy": ExceptionRetryPolicy(

@@ -10,6 +10,7 @@ at once and again in the first look of each hour; that it is over is not told.
 
 import json
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
@@ -20,7 +21,7 @@ from deltalake import DeltaTable
 
 from strandline.errors import StrandlineError, Terminal, Transient
 from strandline.runs.lake import SourceLake
-from strandline.runs.standing import Ended, SourceStanding
+from strandline.runs.standing import Ended, SourceStanding, Verdict
 from strandline.runs.watch import Alert, Condition, State, look
 from strandline.sources.source import NotifierSpec, Source
 from strandline_airflow import catalogue, metrics
@@ -130,7 +131,7 @@ class Watcher:
         standing = replace(catalogue.standing(self._source, ask_kafka=True), ended=ended)
         before = _recalled(self._ledger, self._ledger.ensure())
         alerts, state = look(before.state, standing, instant)
-        _log(self._source.name, standing, alerts)
+        _log(standing, alerts, instant)
         metrics.send(metrics.of_standing(standing, instant, len(state.reported)))
         letters = _letters(self._source, alerts, specs, instant)
         waiting = (*_not_too_old(before.outbox, instant), *letters)
@@ -263,9 +264,11 @@ def _undelivered(
     return (*untried, *failed.values())
 
 
-def _log(source: str, standing: SourceStanding, alerts: Iterable[Alert]) -> None:
-    log.info("Looked at %s: %d tables", source, len(standing.tables))
+def _log(standing: SourceStanding, alerts: Iterable[Alert], instant: datetime) -> None:
+    found = Counter(each.verdict(instant) for each in standing.tables)
+    stand = ", ".join(f"{found[verdict]:,} {verdict}" for verdict in Verdict if found[verdict])
+    log.info("Looked at %s: %s", standing.source, stand or "it has no table yet")
     if standing.silent:
-        log.warning("%s: %s", source, standing.silent)
+        log.warning("%s: %s", standing.source, standing.silent)
     for alert in alerts:
         log.warning("%s, %s", alert.title, alert.text)

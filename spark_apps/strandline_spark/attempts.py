@@ -16,9 +16,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from strandline.alone.stores.fencing import OvertakenError
 from strandline.alone.stores.quarantine import SCHEMA
-from strandline.errors import StrandlineError, Transient
+from strandline.errors import StrandlineError, Terminal, Transient
 from strandline.runs.lake import SourceLake
-from strandline.runs.manifest import TableCut
+from strandline.runs.manifest import TableCut, Work
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline_spark import delta, gateway, settings
 from strandline_spark.shallow import LISTED
@@ -82,12 +82,14 @@ def _hush(spark: SparkSession) -> None:
 
 
 def attempts(
-    spark: SparkSession, cuts: Iterable[TableCut], work: _Work
+    spark: SparkSession, of: Work, cuts: Iterable[TableCut], work: _Work
 ) -> tuple[TableReceipt, ...]:
-    """What the work did to each of these, tables of the source or others."""
+    """What the work `of` a run did to each of these, tables of the source or others."""
 
     def attempt(cut: TableCut) -> TableReceipt:
-        return _attempted(spark, cut, work)
+        made = _attempted(spark, cut, work)
+        made.tell(log, of)
+        return made
 
     with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="table") as tables:
         return tuple(tables.map(attempt, cuts))
@@ -102,7 +104,8 @@ def _attempted(spark: SparkSession, cut: TableCut, work: _Work) -> TableReceipt:
     try:
         receipt = _again_if_overtaken(spark, cut, work)
     except (StrandlineError, PySparkException, Py4JJavaError) as error:
-        log.exception("%s: failed", cut.table)
+        if not isinstance(error, Terminal):  # whose text says it all
+            log.exception("%s: failed", cut.table)
         receipt = TableReceipt(
             table=cut.table,
             topic=cut.topic,

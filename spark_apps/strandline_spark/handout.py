@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from py4j.protocol import Py4JJavaError
+from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import SparkSession
 
 from strandline.alone.choice import Choice
@@ -21,20 +22,21 @@ from strandline.alone.work import done
 from strandline.changes.record import Record
 from strandline.errors import BeyondAloneError, Terminal
 from strandline.formats.registry.schemas import Schemas
-from strandline.runs.manifest import Manifest, TableCut
+from strandline.runs.manifest import Manifest, TableCut, Work
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline.runs.way import Way
 
 log = logging.getLogger(__name__)
 
 _MOST_TASKS = 1_000
-_LINE = "%(asctime)s %(threadName)s %(message)s"
+_LINE = "%(asctime)s %(levelname)s %(message)s"
 
 _NO_PYTHON = re.compile(
     r"ModuleNotFoundError: [^\n]*|PYTHON_VERSION_MISMATCH|Cannot run program [^\n]*"
 )
 
 _Done = tuple[int, TableReceipt | str]  # the table's number, and why if it did not go alone
+_Receipts = tuple[TableReceipt, ...]
 
 
 def handed_out(spark: SparkSession, manifest: Manifest, known: Control) -> Iterator[TableReceipt]:
@@ -49,15 +51,16 @@ def handed_out(spark: SparkSession, manifest: Manifest, known: Control) -> Itera
             log.info("%s: is spread over many tasks, since %s", cut.table, why)
     if not wanted:
         return
+    heard = spark.sparkContext.accumulator((), _Heard(manifest.work))
     options = os.environ.get(STORAGE_VARIABLE)
-    task = _Task(done, manifest.to_json(), known.kept, known.records, known.schemas, options)
+    task = _Task(done, manifest.to_json(), known.kept, known.records, known.schemas, options, heard)
     job = partial(_job, spark, task)
     try:
         found = job(wanted)
     except Py4JJavaError as error:
         _refuse_strange_python(error)
         # A table that ends its worker ends the job. What was done is found done.
-        log.exception("%s: the tables are taken one by one", manifest.source)
+        log.warning("The tables are taken one by one, since %s", _first_line(error))
         found = [each for number in wanted for each in _attempted(job, manifest, number)]
     for number, receipt in found:
         if isinstance(receipt, TableReceipt):
@@ -92,11 +95,46 @@ def _attempted(
     except Py4JJavaError as error:
         cut = manifest.tables[number]
         log.exception("%s: failed", cut.table)
-        said = str(error.java_exception).splitlines()[0]
         failed = TableReceipt(
-            cut.table, cut.topic, Counts(), error=said, transient=True, way=Way.ALONE
+            cut.table,
+            cut.topic,
+            Counts(),
+            error=_first_line(error),
+            transient=True,
+            way=Way.ALONE,
         )
+        failed.tell(log, manifest.work)
         return [(number, failed)]
+
+
+def _first_line(error: Py4JJavaError) -> str:
+    return str(error.java_exception).splitlines()[0]
+
+
+class _Heard(AccumulatorParam[_Receipts]):
+    """What tasks have done, told in the driver's log as soon as Spark hears that one has ended.
+
+    Wherever the executors are: their own logs are elsewhere in a cluster.
+    """
+
+    def __init__(self, work: Work | None = None) -> None:
+        self._work = work
+
+    def __reduce__(self) -> tuple[type["_Heard"], tuple[()]]:
+        return _Heard, ()  # in a task, which gathers and tells nobody
+
+    def zero(self, value: _Receipts) -> _Receipts:
+        """See `AccumulatorParam`."""
+        del value
+        return ()
+
+    def addInPlace(self, value1: _Receipts, value2: _Receipts) -> _Receipts:  # noqa: N802
+        """See `AccumulatorParam`."""
+        if self._work is None:
+            return (*value1, *value2)
+        for receipt in value2:
+            receipt.tell(log, self._work)
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +147,19 @@ class _Task:
     records: int
     schemas: Schemas
     options: str | None
+    heard: Accumulator[_Receipts]
 
     def __call__(self, numbers: Iterable[int]) -> Iterator[_Done]:
         """What was done to each table."""
-        logging.basicConfig(level=logging.INFO, format=_LINE)  # of a worker that has none yet
+        logging.basicConfig(format=_LINE)  # of a worker that has none yet
         if self.options is not None:
             os.environ.setdefault(STORAGE_VARIABLE, self.options)
         run = Manifest.from_json(self.manifest)
         known = Control(run, tuple(self.kept), self.records, self.schemas)
         for number in numbers:
             try:
-                yield number, self.work(run, run.tables[number], known)
+                made = self.work(run, run.tables[number], known)
+                self.heard.add((made,))
+                yield number, made
             except BeyondAloneError as error:
                 yield number, str(error)

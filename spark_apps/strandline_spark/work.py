@@ -48,12 +48,8 @@ def work_off(spark: SparkSession, manifest: Manifest, receipt: str) -> None:
     if files.exists(spark, receipt) and _is_over(spark, manifest):
         log.info("Run %d of %s is published already", manifest.number, manifest.source)
         return
-    log.info("Run %d of %s: %s", manifest.number, manifest.source, manifest.work)
-    made = done(spark, manifest)
-    if manifest.work is not Work.COMPACT:  # which has a line as soon as a table is done
-        for table in (*made.tables, *made.stores):
-            log.info("%s: %s", table.table, table.summary(manifest.work))
-    files.write_text(spark, receipt, made.to_json())
+    log.info("%s", manifest.title)
+    files.write_text(spark, receipt, done(spark, manifest).to_json())
 
 
 def _is_over(spark: SparkSession, manifest: Manifest) -> bool:

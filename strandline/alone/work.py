@@ -71,7 +71,6 @@ def done(manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
     made = _attempted(cut, partial(_checked, manifest, cut, known))
     if made.error is not None and manifest.work is Work.ERASE:
         made = replace(made, history_version=left(manifest, cut))
-    log.info("%s: %s", cut.table, made.summary(manifest.work))
     return made
 
 
@@ -82,9 +81,11 @@ def _checked(manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
 
 def _done(manifest: Manifest, cut: TableCut, known: Control) -> TableReceipt:
     try:
-        return done(manifest, cut, known)
+        made = done(manifest, cut, known)
     except BeyondAloneError as error:
-        return _failed(cut, error)
+        made = _failed(cut, error)
+    made.tell(log, manifest.work)
+    return made
 
 
 def _tended(manifest: Manifest) -> tuple[TableReceipt, ...]:

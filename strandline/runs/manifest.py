@@ -14,6 +14,7 @@ from strandline.changes.rules import TableRules
 from strandline.runs.way import Way
 
 FORMAT = 2
+_NAMED = 10  # tables, in a line
 
 # The application whose transaction in the log of publications is the last published run.
 PUBLICATION = "publication"
@@ -95,6 +96,14 @@ class Manifest:
         Those of any other work lie within what is applied already.
         """
         return self.work in {Work.COMPACT, Work.UNDO}
+
+    @property
+    def title(self) -> str:
+        """The run in a line for logs; it names no more tables than somebody reads."""
+        names = [cut.table for cut in self.tables]
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        tables = ", ".join(names[:_NAMED]) or "control topics only"
+        return f"Run {self.number} of {self.source}: {self.work} {tables}{more}"
 
     def to_json(self) -> str:
         """The manifest as JSON text, stable to the letter."""

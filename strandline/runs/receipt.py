@@ -1,6 +1,7 @@
 """The receipt: what a compaction run did, table by table. JSON that comes back from Spark."""
 
 import json
+import logging
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -84,14 +85,20 @@ class TableReceipt:
     def summary(self, work: Work) -> str:
         """What a run with that work did to the table, in a line for logs."""
         if self.error is not None:
-            return self.error
-        counted: Mapping[str, int] = asdict(self.counts) if work is Work.COMPACT else self.did
+            return f"{'held' if work is Work.COMPACT else 'not done'}: {self.error}"
+        counts = {name: count for name, count in asdict(self.counts).items() if count}
+        counted: Mapping[str, int] = counts if work is Work.COMPACT else self.did
         if work in _REBUILDING:
             counted = {name: count for name, count in counted.items() if name not in STORES}
         if work is Work.MAINTAIN and not any(counted.values()):
             return f"nothing to do; {self.seconds:.1f} s"
-        counts = (f"{name.replace('_', ' ')} {count:,}" for name, count in counted.items())
-        return f"{', '.join(counts) or 'done'}; {self.seconds:.1f} s"
+        told = (f"{name.replace('_', ' ')} {count:,}" for name, count in counted.items())
+        return f"{', '.join(told) or 'done'}; {self.seconds:.1f} s"
+
+    def tell(self, log: logging.Logger, work: Work) -> None:
+        """Says it to a log, as an error where it was not done."""
+        level = logging.INFO if self.error is None else logging.ERROR
+        log.log(level, "%s: %s", self.table, self.summary(work))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import sys
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import count
+from types import SimpleNamespace
 
 import pytest
 import receivers
@@ -140,6 +141,13 @@ def test_what_hinders_the_telling_is_logged_and_fails_no_run(shop, event, caplog
         lineage.tell(shop.source, [shop.published()])
     assert "its lineage was not told: AirflowNotFoundException" in caplog.text
     assert receiver.posts == []
+
+
+def test_where_openlineage_is_not_configured_nothing_is_read_or_said(caplog):
+    """Another provider, Spark's for one, may have imported it all the same."""
+    import_module("airflow.providers.openlineage.plugins.listener")
+    lineage.tell(SimpleNamespace(), [SimpleNamespace()])  # neither has anything to be read
+    assert caplog.text == ""
 
 
 def test_where_openlineage_is_not_configured_nothing_of_it_is_imported():

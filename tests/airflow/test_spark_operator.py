@@ -251,6 +251,24 @@ def test_spark_that_fails_is_told_in_one_line_with_its_exit_code(operator, tmp_p
     assert "AKIA" not in "".join(traceback.format_exception(failed.value))
 
 
+@pytest.mark.usefixtures("airflow_database", "delta")
+@pytest.mark.parametrize(
+    ("jars_are", "waited_for"),
+    [(None, "its driver tells of each table"), ("packages", f"it fetches {spark.DELTA_PACKAGE}")],
+)
+def test_the_task_s_log_says_what_is_waited_for_and_what_the_driver_says(
+    operator, monkeypatch, tmp_path, capfd, jars_are, waited_for
+):
+    if jars_are:
+        monkeypatch.setenv("STRANDLINE_SPARK_JARS", jars_are)
+    says = 'printf ":: loading settings ::\\n\\tfound a jar\\nRun 1 of shop\\n" >&2; exit 0'
+    submit(operator, tmp_path, says)
+    told = capfd.readouterr().out
+    assert f"Spark starts, with master local[*]; {waited_for}" in told
+    assert "Run 1 of shop" in told
+    assert "found a jar" not in told
+
+
 @pytest.mark.usefixtures("airflow_database")
 def test_a_worker_without_spark_is_told_what_to_install(operator, tmp_path):
     with pytest.raises(Transient, match=r"no spark-submit: install pyspark.*or set STRAND"):

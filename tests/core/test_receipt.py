@@ -1,5 +1,7 @@
 """What the logs of a run say of each table."""
 
+import logging
+
 import pytest
 
 from strandline.runs.manifest import Work
@@ -11,12 +13,9 @@ def told(work, **fields):
     return TableReceipt("orders", "shop.orders", **fields).summary(work)
 
 
-def test_a_compaction_is_told_by_its_counts():
+def test_a_compaction_is_told_by_its_counts_without_those_that_are_none():
     line = told(Work.COMPACT, counts=Counts(landed=1_234, changes=1_233, control=1, rows_written=9))
-    assert line == (
-        "landed 1,234, changes 1,233, duplicates 0, control 1, quarantined 0, rows written 9, "
-        "rows closed 0, history rows 0, current rows 0; 12.3 s"
-    )
+    assert line == "landed 1,234, changes 1,233, control 1, rows written 9; 12.3 s"
 
 
 def test_an_order_is_told_by_what_it_did():
@@ -38,5 +37,16 @@ def test_the_versions_that_a_replay_notes_are_no_counts(did, line):
     assert told(Work.REPLAY, did={**did, **noted}) == line
 
 
-def test_a_table_that_failed_is_told_by_its_error():
-    assert told(Work.COMPACT, error="column x: text is no int") == "column x: text is no int"
+@pytest.mark.parametrize(("work", "what"), [(Work.COMPACT, "held"), (Work.ERASE, "not done")])
+def test_a_table_that_failed_is_told_by_its_error(work, what):
+    assert told(work, error="column x: text is no int") == f"{what}: column x: text is no int"
+
+
+@pytest.mark.parametrize(("error", "level"), [(None, "INFO"), ("no int", "ERROR")])
+def test_a_table_that_failed_is_an_error_of_the_log(caplog, error, level):
+    receipt = TableReceipt("orders", "shop.orders", Counts(), error=error)
+    with caplog.at_level(logging.INFO):
+        receipt.tell(logging.getLogger("run"), Work.COMPACT)
+    ((name, told_at, line),) = caplog.record_tuples
+    assert (name, logging.getLevelName(told_at)) == ("run", level)
+    assert line.startswith("orders: ")

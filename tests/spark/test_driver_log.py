@@ -7,10 +7,11 @@ from events import Stream
 from strandline_airflow.runs.folder import write_manifest
 from strandline_spark.attempts import prepare
 from strandline_spark.engine import CaptureLake
-from strandline_spark.work import work_off
+from strandline_spark.work import done, work_off
 
 from strandline.engine import recorded_at
 from strandline.runs.lake import SourceLake
+from strandline.runs.way import Way
 
 TOPICS = "shop.public.orders", "shop.public.customers"
 
@@ -60,6 +61,32 @@ def test_a_run_tells_its_number_and_what_became_of_each_table(spark, tmp_path, c
     with caplog.at_level(logging.INFO):
         work_off(spark, manifest, write_manifest(manifest).replace("manifest", "receipt"))
     first, way, last = (each for each in caplog.messages if each.startswith(("Run ", TOPICS[0])))
-    assert first == "Run 1 of shop: compact"
+    assert first == f"Run 1 of shop: compact {TOPICS[0]}"
     assert way == f"{TOPICS[0]}: is spread over many tasks, since this way is asked for"
     assert last.startswith(f"{TOPICS[0]}: landed 1, changes 1, ")
+
+
+def test_the_driver_tells_of_each_table_that_a_task_has_done_wherever_that_ran(
+    spark, tmp_path, caplog
+):
+    streams = [Stream(topic=topic) for topic in TOPICS]
+    for stream in streams:
+        stream.change("c", 1, 10, name="one")
+    records = [record for stream in streams for record in stream.records]
+    lake = SourceLake((tmp_path / "lake").as_posix(), "shop")
+    capture = CaptureLake(lake, "postgresql", recorded_at(records), way=Way.AUTO, session=spark)
+    capture.land(records)
+    where = tmp_path / "lake" / "shop" / "tables" / TOPICS[1]
+    where.parent.mkdir(parents=True)
+    where.write_text("a file where the table's folder should be")
+    with caplog.at_level(logging.INFO):
+        done(spark, capture.manifest(1, records))
+    told = sorted(
+        (each.getMessage(), each.levelname)
+        for each in caplog.records
+        if each.getMessage().startswith(TOPICS)
+    )
+    (customers, failed), (orders, applied) = told
+    assert orders.startswith(f"{TOPICS[0]}: landed 1, changes 1, rows written 1")
+    assert customers.startswith(f"{TOPICS[1]}: held: ")
+    assert (applied, failed) == ("INFO", "ERROR")

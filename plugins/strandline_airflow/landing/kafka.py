@@ -101,6 +101,11 @@ class KafkaSegments(BaseHook):
         if self._consumer is not None:
             self._consumer.close()
 
+    @property
+    def servers(self) -> str:
+        """The brokers that were named, and where."""
+        return f"{self._config['bootstrap.servers']} of Airflow connection '{self.kafka_conn_id}'"
+
     def barrier(self, owns: Callable[[str], bool]) -> Barrier:
         """The watermarks of all partitions of the topics that `owns` accepts, in one pass.
 
@@ -325,8 +330,7 @@ class KafkaSegments(BaseHook):
 
     def _where(self) -> str:
         return (
-            f"broker {self._config['bootstrap.servers']} of Airflow connection "
-            f"'{self.kafka_conn_id}'{self._complaints}: check that it runs, that this worker may "
+            f"broker {self.servers}{self._complaints}: check that it runs, that this worker may "
             "reach it, and the connection's extra"
         )
 

@@ -79,6 +79,7 @@ def land(
     """
     zone = LandingZone(SourceLake(source.lake, source.name))
     with opened(source, connection) as kafka:
+        log.info("Reading %s from %s", label(segments), kafka.servers)
         day, lookup = run_after.date(), Lookup(source)
         progress = zone.land(kafka, segments, day, source.segment_bytes, lookup.land)
         if not any(is_again(segment.topic_id) for segment in segments):

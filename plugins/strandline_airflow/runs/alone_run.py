@@ -21,5 +21,5 @@ def work_off(path: str) -> None:
     if published >= manifest.number:
         log.info("Run %d of %s is published already", manifest.number, manifest.source)
         return
-    log.info("Run %d of %s: %s", manifest.number, manifest.source, manifest.work)
+    log.info("%s", manifest.title)
     write_receipt(manifest, worked_off(manifest))

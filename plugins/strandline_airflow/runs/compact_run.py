@@ -44,14 +44,9 @@ def plan(source: Source, run_after: datetime) -> str | None:
     manifest = Manifests(SourceLake(source.lake, source.name)).next(source, planned_at, clock())
     if manifest is None:
         return None
-    log.info(
-        "Run %d of %s %s %s, landed up to version %d",
-        manifest.number,
-        source.name,
-        "applies" if manifest.work is Work.COMPACT else f"finishes '{manifest.work}' of",
-        ", ".join(table.table for table in manifest.tables) or "control topics only",
-        manifest.landing_version,
-    )
+    log.info("%s; landed up to version %d", manifest.title, manifest.landing_version)
+    if manifest.work is not Work.COMPACT:
+        log.info("It was ordered before and is finished first: what landed waits for the next run")
     return write_manifest(manifest)
 
 
@@ -70,7 +65,7 @@ def publish(manifest_path: str) -> Outcome:
         manifest.began_at or manifest.planned_at,
     )
     for table in (*receipt.tables, *receipt.stores):
-        log.info("%s: %s", table.table, table.summary(manifest.work))
+        table.tell(log, manifest.work)
     last, landed = publications.last(), LandingZone(lake).landed()
     own = [row for row in last if row.number == manifest.number]
     metrics.send(metrics.of_run(manifest, receipt, _seconds(own, receipt)))

@@ -26,5 +26,5 @@ def plan(source: Source, order: Order, run_after: datetime, *, dry: bool) -> str
     planned_at = run_after.astimezone(UTC).isoformat(timespec="microseconds")
     manifests = Manifests(SourceLake(source.lake, source.name))
     manifest = manifests.order(source, planned_at, order, clock())
-    log.info("Run %d of %s: %s", manifest.number, source.name, manifest.work)
+    log.info("%s", manifest.title)
     return write_manifest(manifest)

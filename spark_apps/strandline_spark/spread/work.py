@@ -3,7 +3,6 @@
 A table that fails does not hold the others; the receipt says what happened to each.
 """
 
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -23,8 +22,6 @@ from strandline_spark.spread.orders.reconcile import reconciled
 from strandline_spark.spread.orders.replay import replayed, undone
 from strandline_spark.spread.orders.requeue import requeued
 from strandline_spark.spread.table import TableRun
-
-log = logging.getLogger(__name__)
 
 _Done = Callable[[SparkSession, Manifest, TableCut, Control], TableReceipt]
 
@@ -54,11 +51,9 @@ def spread(spark: SparkSession, manifest: Manifest, known: Control) -> tuple[Tab
         prepare(spark, replace(lake, shadow=manifest.number))
 
     def done(own: SparkSession, cut: TableCut) -> TableReceipt:
-        receipt = replace(work(own, manifest, cut, known), way=Way.SPREAD)
-        log.info("%s: %s", cut.table, receipt.summary(manifest.work))
-        return receipt
+        return replace(work(own, manifest, cut, known), way=Way.SPREAD)
 
-    found = attempts(spark, manifest.tables, done)
+    found = attempts(spark, manifest.work, manifest.tables, done)
     swapped = manifest.work is Work.REPLAY and Rebuild(**manifest.order).swap
     if swapped and all(receipt.error is None for receipt in found):
         files.remove(spark, lake.shadows)

@@ -46,7 +46,11 @@ def maintained(
 def tended(spark: SparkSession, manifest: Manifest) -> tuple[TableReceipt, ...]:
     """Tends what the source has besides its tables: landing, quarantine, and the logs."""
     prepare(spark, SourceLake(manifest.lake, manifest.source))
-    return attempts(spark, stores(manifest), lambda own, cut: _store(own, manifest, cut))
+
+    def tend(own: SparkSession, store: TableCut) -> TableReceipt:
+        return _store(own, manifest, store)
+
+    return attempts(spark, manifest.work, stores(manifest), tend)
 
 
 def _store(spark: SparkSession, manifest: Manifest, store: TableCut) -> TableReceipt:
