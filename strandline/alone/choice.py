@@ -8,13 +8,10 @@ Spark would be quicker has not been measured.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
-
-import pyarrow as pa
-from deltalake import DeltaTable
 
 from strandline.alone.stores import noted
-from strandline.alone.stores.tables import explained, opened
+from strandline.alone.stores.landing_files import LandingFile, files
+from strandline.alone.stores.tables import opened
 from strandline.errors import BeyondAloneError
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, OffsetRange, TableCut, Work
@@ -53,38 +50,10 @@ class Choice:
         return sum(file.bytes_of(of) for file in self._landing)
 
     @cached_property
-    def _landing(self) -> Sequence["_File"]:
+    def _landing(self) -> Sequence[LandingFile]:
         lake = SourceLake(self.manifest.lake, self.manifest.source)
         table = opened(lake.landing, self.manifest.landing_version)
-        if table is None:
-            return ()
-        files = _files(table)
-        columns = (_column(files, name) for name in _STATISTICS)
-        return [_File(*cells) for cells in zip(*columns, strict=True)]
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
-    """A file of landing by its statistics; None where nobody wrote them."""
-
-    size: int
-    records: int | None
-    first: str | None
-    last: str | None
-    begin: int | None
-    end: int | None
-
-    def bytes_of(self, of: OffsetRange) -> float:
-        """About how many bytes of it are of the range; all of them where nothing is known."""
-        if self.first is not None and not self.first <= of.topic <= (self.last or of.topic):
-            return 0
-        if self.begin is None or self.end is None or not self.records:
-            return self.size
-        shared = min(of.end, self.end + 1) - max(of.start, self.begin)
-        return self.size * min(1.0, max(0, shared) / self.records)
-
-
-_STATISTICS = ("size_bytes", "num_records", "min.topic", "max.topic", "min.offset", "max.offset")
+        return () if table is None else files(table)
 
 
 def check(manifest: Manifest, cut: TableCut) -> None:
@@ -111,15 +80,4 @@ def check(manifest: Manifest, cut: TableCut) -> None:
 def _count(uri: str) -> int:
     """How many rows a table has, at least."""
     table = opened(uri)
-    return 0 if table is None else sum(filter(None, _column(_files(table), "num_records")))
-
-
-def _files(table: DeltaTable) -> pa.Table:
-    with explained(table.table_uri):
-        return pa.table(table.get_add_actions(flatten=True))
-
-
-def _column(files: pa.Table, name: str) -> list[Any]:
-    """A column of the list of files; None for each where nobody wrote statistics."""
-    there = name in files.column_names
-    return files[name].to_pylist() if there else [None] * files.num_rows
+    return 0 if table is None else sum(file.records or 0 for file in files(table))

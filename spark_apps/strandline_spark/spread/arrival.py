@@ -1,13 +1,19 @@
 """The records that a run reads: those that landed, and where all are read anew those on record."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
 from strandline.alone.stores import landing as stored
+from strandline.alone.stores.landing_files import Extract, Split
+from strandline.alone.stores.tables import has_vectors, opened
 from strandline.changes.record import Record
 from strandline.errors import Terminal
 from strandline.runs.lake import SourceLake
@@ -19,11 +25,96 @@ from strandline_spark.spread.rows import PLACE, RECORD
 ROW = pa.schema([*RECORD, ("run", pa.int32())])
 
 
-def landed(spark: SparkSession, manifest: Manifest, ranges: Iterable[OffsetRange]) -> DataFrame:
-    """What landed in these ranges, as the run's."""
-    path = SourceLake(manifest.lake, manifest.source).landing
-    rows = landing.records(spark, path, manifest.landing_version, ranges)
-    return of_run(rows, manifest.number)
+_LEAST = 4 << 20  # bytes of files that are worth the start of a task
+
+Batches = Iterator[pa.RecordBatch]
+Task = Callable[[Iterable[pa.RecordBatch]], Batches]
+
+
+class Rows(Protocol):
+    """Records of a table with their run (`ROW`), wherever they lie."""
+
+    @property
+    def frame(self) -> DataFrame:
+        """As Spark reads them."""
+
+    def each(self, task: Task, schema: StructType) -> DataFrame:
+        """What a task makes of them; each is handed some, in the order in which they lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """Rows that Spark reads."""
+
+    frame: DataFrame
+
+    def each(self, task: Task, schema: StructType) -> DataFrame:
+        """See `Rows`."""
+        return self.frame.mapInArrow(task, schema)
+
+
+@dataclass(frozen=True)
+class Landed:
+    """What landed in these ranges, as the run's: tasks read the files of landing themselves."""
+
+    spark: SparkSession
+    manifest: Manifest
+    ranges: Sequence[OffsetRange]
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """See `Rows`."""
+        version = self.manifest.landing_version
+        rows = landing.records(self.spark, self._uri, version, self.ranges)
+        return of_run(rows, self.manifest.number)
+
+    def each(self, task: Task, schema: StructType) -> DataFrame:
+        """See `Rows`."""
+        shares = self._shares
+        if shares is None:
+            return self.frame.mapInArrow(task, schema)
+        reading = _Reading(self._extract, shares, self.manifest.number, task)
+        numbers = self.spark.range(0, len(shares), 1, max(1, len(shares)))
+        return numbers.mapInArrow(reading, schema)
+
+    @property
+    def _uri(self) -> str:
+        return SourceLake(self.manifest.lake, self.manifest.source).landing
+
+    @cached_property
+    def _extract(self) -> Extract:
+        return Extract.of(self._uri, self.ranges)
+
+    @cached_property
+    def _shares(self) -> Sequence[Sequence[Split]] | None:
+        """What of landing's files each task reads; None where only Spark knows what is in them."""
+        version = self.manifest.landing_version
+        table = opened(self._uri, version)
+        if table is None:
+            raise Terminal(f"{self._uri}: no landing table, of which the manifest pins {version}")
+        if has_vectors(table):
+            return None
+        return self._extract.shares(table, self.spark.sparkContext.defaultParallelism, _LEAST)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A task that reads the shares of which it is told the numbers, and hands them on."""
+
+    extract: Extract
+    shares: Sequence[Sequence[Split]]
+    run: int
+    task: Task
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Batches:
+        return self.task(self._rows(batches))
+
+    def _rows(self, batches: Iterable[pa.RecordBatch]) -> Batches:
+        numbers = (number for batch in batches for number in batch[0].to_pylist())
+        splits = (split for number in numbers for split in self.shares[number])
+        for rows in (rows for split in splits for rows in self.extract.read(split)):
+            run = pa.repeat(pa.scalar(self.run, ROW.field("run").type), rows.num_rows)
+            yield pa.record_batch([*rows.columns, run], schema=ROW)
 
 
 def landed_before(spark: SparkSession, manifest: Manifest, cut: TableCut, run: int) -> DataFrame:

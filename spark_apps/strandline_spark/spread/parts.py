@@ -19,6 +19,7 @@ from strandline.law.shard import Known, Told, lie_alike
 from strandline_spark import delta
 from strandline_spark.checkpoint import kept
 from strandline_spark.spread import onward
+from strandline_spark.spread.arrival import Framed, Rows
 from strandline_spark.spread.filing import Files, Filing
 from strandline_spark.spread.folding import fold, write
 from strandline_spark.spread.groups import (
@@ -51,7 +52,7 @@ class Parts:
     store: Store
     history: str
     topic: str
-    rows: DataFrame
+    rows: Rows
     has_known: bool
     anew: bool = False
     only_read: bool = False
@@ -213,9 +214,9 @@ class Parts:
         self, known: Known, places: AbstractSet[Coordinates]
     ) -> tuple[set[Coordinates], set[Coordinates]]:
         """At which of these places runs before had read, and where still nobody can read."""
-        rows = self.rows.where(F.col("run") < self.store.run)
+        rows = self.rows.frame.where(F.col("run") < self.store.run)
         rows = rows.join(self._places(places), list(PLACE), "left_semi")
-        return _at(rows), _at(refused(rows, known))
+        return _at(rows), _at(refused(Framed(rows), known))
 
     def _places(self, places: Iterable[Coordinates]) -> DataFrame:
         rows = [(at.topic_id, at.partition, at.offset) for at in places]

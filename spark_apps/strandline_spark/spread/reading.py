@@ -15,6 +15,7 @@ from strandline.alone.stores.datafiles import Writer
 from strandline.law.facts import NONE
 from strandline.law.rounds import Said
 from strandline.law.shard import Known, Read, Reader
+from strandline_spark.spread.arrival import Rows
 from strandline_spark.spread.filing import Filing
 from strandline_spark.spread.rows import (
     ENTERED,
@@ -31,7 +32,7 @@ _REFUSED = pa.schema([*RECORD, *REFUSED, ("run", pa.int32())])
 
 
 def read(
-    rows: DataFrame,
+    rows: Rows,
     known: Known,
     telling: Telling[Said],
     entering: Filing | None = None,
@@ -43,12 +44,12 @@ def read(
     `entering`: where tasks put them on record.
     """
     task = _Reading(known, telling.tell, entering, hands_on)
-    return rows.mapInArrow(task, from_arrow_schema(ON_THE_WAY))
+    return rows.each(task, from_arrow_schema(ON_THE_WAY))
 
 
-def refused(rows: DataFrame, known: Known) -> DataFrame:
+def refused(rows: Rows, known: Known) -> DataFrame:
     """The records among these that cannot be read, each with the reason."""
-    return rows.mapInArrow(_Refusing(known), from_arrow_schema(_REFUSED))
+    return rows.each(_Refusing(known), from_arrow_schema(_REFUSED))
 
 
 @dataclass(frozen=True, slots=True)

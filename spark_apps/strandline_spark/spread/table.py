@@ -17,7 +17,7 @@ from strandline.changes.record import Coordinates
 from strandline.law import rounds
 from strandline.law.continuation import carried
 from strandline.law.facts import Facts
-from strandline.law.landed import Landed
+from strandline.law.landed import Landed as Columns
 from strandline.law.rounds import Said, Settled
 from strandline.law.shard import Known, Making, Reader
 from strandline.runs import conservation
@@ -26,6 +26,7 @@ from strandline.runs.manifest import Manifest, OffsetRange, TableCut
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline_spark import delta
 from strandline_spark.spread import arrival, replacement
+from strandline_spark.spread.arrival import Framed, Landed, Rows
 from strandline_spark.spread.parts import Parts
 from strandline_spark.spread.replacement import Replacement, remembered
 from strandline_spark.spread.rows import ENTRY
@@ -114,7 +115,7 @@ class TableRun:
         facts = self._facts(self.before())
         if facts is not None:
             return known.with_facts(facts)
-        rows = store.known()
+        rows = Framed(store.known())
         parts = Parts(store, self.history, self.cut.topic, rows, has_known=True, only_read=True)
         return rounds.reading(parts, known)[0]
 
@@ -128,11 +129,11 @@ class TableRun:
             datetime.fromisoformat(self.manifest.planned_at),
         )
 
-    def arrived(self) -> DataFrame:
+    def arrived(self) -> Rows:
         """The records that the run reads."""
         if self.given is not None:
-            return self.given
-        return arrival.landed(self.spark, self.manifest, self.cut.ranges)
+            return Framed(self.given)
+        return Landed(self.spark, self.manifest, self.cut.ranges)
 
     def _versioned(self, receipt: TableReceipt) -> TableReceipt:
         return replace(receipt, history_version=delta.version(self.spark, self.history))
@@ -155,7 +156,7 @@ class TableRun:
             return known.facts
         lake, version = self.lake.landing, self.manifest.landing_version
         found = landing.first(lake, version, self.cut.ranges, _FEW)
-        few = Landed(self.cut.topic)
+        few = Columns(self.cut.topic)
         few.add(found)
         return known.facts + Reader.of(known).read(few).facts if found else known.facts
 
@@ -170,13 +171,13 @@ class TableRun:
         known = self._known(parts.store, parts.rows)
         parts.has_known = known is not None
         if known is not None:
-            was, before = rounds.reading(replace(parts, rows=known, only_read=True), was)
-            parts.rows = known.unionByName(parts.rows)
+            was, before = rounds.reading(replace(parts, rows=Framed(known), only_read=True), was)
+            parts.rows = Framed(known.unionByName(parts.rows.frame))
         parts.anew = True
         after, said = rounds.reading(parts, now.with_facts(self._glance(now)))
         return _Taken(was, after, said.since(before), said, whole=True)
 
-    def _known(self, store: Store, arrived: DataFrame) -> DataFrame | None:
+    def _known(self, store: Store, arrived: Rows) -> DataFrame | None:
         """The records of the runs before, but those that are read again; None: there are none."""
         if self.is_of_release_before(store):
             known = self._landed_before(store)
@@ -184,7 +185,7 @@ class TableRun:
             known = newest(store.known()).drop(*ENTRY.names)
         else:
             return None
-        known = arrival.without(known, arrived)
+        known = arrival.without(known, arrived.frame)
         return None if known.isEmpty() else known
 
     def _landed_before(self, store: Store) -> DataFrame:
@@ -200,7 +201,7 @@ class TableRun:
         """Enters what the release before keeps elsewhere, so that an order finds it here."""
         if self.is_of_release_before(store):
             known = Known(self.making, self.control.after(store.applied))
-            rows = self._landed_before(store)
+            rows = Framed(self._landed_before(store))
             parts = Parts(store, self.history, self.cut.topic, rows, has_known=True, anew=True)
             rounds.reading(parts, known)
 

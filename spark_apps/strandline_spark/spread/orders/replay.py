@@ -85,7 +85,7 @@ class _Replay(_Replacing):
     def replaced(self, store: Store) -> TableReceipt:
         """See `_Replacing`."""
         order, table = Rebuild(**self.manifest.order), self.cut.table
-        arrived = self.arrived()
+        arrived = self.arrived().frame
         self._refuse_loss(store, arrived)
         corrected = self._corrections(store)
         given = arrived if corrected is None else arrived.unionByName(corrected)
