@@ -94,7 +94,8 @@ class Landed:
             raise Terminal(f"{self._uri}: no landing table, of which the manifest pins {version}")
         if has_vectors(table):
             return None
-        return self._extract.shares(table, self.spark.sparkContext.defaultParallelism, _LEAST)
+        tasks = 2 * self.spark.sparkContext.defaultParallelism  # one may take longer than another
+        return self._extract.shares(table, tasks, _LEAST)
 
 
 @dataclass(frozen=True, slots=True)

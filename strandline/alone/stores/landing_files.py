@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from itertools import pairwise
 from typing import Any
 from urllib.parse import unquote
 
@@ -70,7 +69,7 @@ def files(table: DeltaTable) -> list[LandingFile]:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """What one process reads of a file: the groups of rows that begin in these bytes of it."""
+    """What one process reads of a file: the groups of rows whose middle is in these bytes of it."""
 
     path: str
     start: int
@@ -94,26 +93,27 @@ class Extract:
         return Extract(uri, tuple(ranges), storage_options())
 
     def shares(self, table: DeltaTable, parts: int, least: int) -> list[list[Split]]:
-        """The files that may have such records, dealt to about so many readers.
+        """The files that may have such records, in equal shares for at most so many readers.
 
         Each gets neighbours, and not much less than `least` bytes.
         """
         sizes = {file: sum(map(file.bytes_of, self.ranges)) for file in files(table)}
         wanted = [file for file, size in sizes.items() if size]
         wanted.sort(key=lambda file: (file.first_topic or "", file.begin or 0, file.path))
-        share = max(least, sum(sizes[file] for file in wanted) / parts)
-        found: list[list[Split]] = []
-        room = 0.0
+        total = sum(sizes[file] for file in wanted)
+        count = min(parts, int(total / least) + 1)
+        found: list[list[Split]] = [[] for _ in range(count)]
+        place = 0.0  # in shares
         for file in wanted:
-            pieces = max(1, round(sizes[file] / share))
-            bounds = [file.size * n // pieces for n in range(pieces + 1)]
-            for start, end in pairwise(bounds):
-                if not found or room <= 0:
-                    found.append([])
-                    room = share
-                found[-1].append(Split(file.path, start, end))
-                room -= sizes[file] / pieces
-        return found
+            begin, place = place, place + sizes[file] / total * count
+            for number in range(int(begin), min(count, int(place) + 1)):
+                cut = (
+                    min(1.0, max(0.0, (n - begin) / (place - begin))) for n in (number, number + 1)
+                )
+                start, end = (round(file.size * part) for part in cut)
+                if start < end:
+                    found[number].append(Split(file.path, start, end))
+        return [share for share in found if share]
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch]:
         """The records of a split, in the order in which they lie, by 16 MB or so at once.
@@ -139,7 +139,7 @@ class Extract:
         names = [name for name in _SCHEMA.names if name in there]
         for number in range(file.num_row_groups):
             group = file.metadata.row_group(number)
-            if not split.start <= _begin(group) < split.end:
+            if not split.start <= _middle(group) < split.end:
                 continue
             own = [of for of in self.ranges if _may_hold(of, *_bounds(group))]
             if own:
@@ -151,11 +151,12 @@ class Extract:
                         yield found
 
 
-def _begin(group: pq.RowGroupMetaData) -> int:
-    """Where a group of rows begins in its file."""
+def _middle(group: pq.RowGroupMetaData) -> int:
+    """Where the middle of a group of rows is in its file."""
     first = group.column(0)
     places: list[int | None] = [first.dictionary_page_offset, first.data_page_offset]
-    return min(place for place in places if place)
+    length = sum(group.column(n).total_compressed_size for n in range(group.num_columns))
+    return min(place for place in places if place) + length // 2
 
 
 def _bounds(group: pq.RowGroupMetaData) -> tuple[Any, Any, Any, Any]:
