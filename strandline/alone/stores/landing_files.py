@@ -155,8 +155,8 @@ def _middle(group: pq.RowGroupMetaData) -> int:
     """Where the middle of a group of rows is in its file."""
     first = group.column(0)
     places: list[int | None] = [first.dictionary_page_offset, first.data_page_offset]
-    length = sum(group.column(n).total_compressed_size for n in range(group.num_columns))
-    return min(place for place in places if place) + length // 2
+    sizes: list[int] = [group.column(n).total_compressed_size for n in range(group.num_columns)]
+    return min(place for place in places if place) + sum(sizes) // 2
 
 
 def _bounds(group: pq.RowGroupMetaData) -> tuple[Any, Any, Any, Any]:
