@@ -31,7 +31,8 @@ from strandline.runs.standing import Loss, Run, SourceStanding, TableStanding
 from strandline.sources.source import Source
 from strandline_airflow.landing.kafka import KafkaSegments
 from strandline_airflow.landing.zone import LandingZone
-from strandline_airflow.runs.publications import Publications, Published
+from strandline_airflow.runs.publications import Publications
+from strandline_airflow.runs.published import Published
 
 log = logging.getLogger(__name__)
 

@@ -29,7 +29,16 @@ from strandline.sources import source as source_file
 from strandline.sources.source import Source
 from strandline_airflow import assets, descriptions, schedules, steps
 from strandline_airflow.folder import SOURCES_VARIABLE
-from strandline_airflow.forms import backfill, epoch, erase, maintain, reconcile, replay, requeue
+from strandline_airflow.forms import (
+    backfill,
+    epoch,
+    erase,
+    maintain,
+    reconcile,
+    release,
+    replay,
+    requeue,
+)
 from strandline_airflow.names import WATCH
 from strandline_airflow.pipeline import AWAITED, DEFAULT_ARGS, pipeline, worked_off
 from strandline_airflow.schedules import cron
@@ -43,6 +52,7 @@ _TRIGGERED = (
     epoch.dag,
     backfill.dag,
     reconcile.dag,
+    release.dag,
 )
 
 

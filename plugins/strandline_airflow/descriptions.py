@@ -79,6 +79,11 @@ DESCRIPTIONS = {
         "Lands offsets or times again, from the source's cluster or another one",
         f"What was lost comes late to its place, what is there already changes nothing. {_DRY}",
     ),
+    "release": Description(
+        "Publishes a table as it is, once, although it is not as expected",
+        "Of tables that `[expectations]` of the source file withhold. Who has released what, and "
+        f"why, is on record with the publication. {_DRY}",
+    ),
     "reconcile": Description(
         "Compares a table with the source's own rows, and corrects it if asked to",
         "The rows come from files or by a connection to the database. The differences are a table "

@@ -19,7 +19,7 @@ from strandline.sources.nearness import nearest
 from strandline.sources.source import Source
 
 if TYPE_CHECKING:
-    from strandline_airflow.runs.publications import Published
+    from strandline_airflow.runs.published import Published
 
 log = logging.getLogger(__name__)
 
@@ -143,10 +143,10 @@ def chosen(
 
 
 def applied_of(row: "Published") -> tuple[OffsetRange, ...]:
-    """Everything of a topic that is applied."""
+    """Everything of a topic that is applied, be it withheld."""
     return tuple(
         OffsetRange(row.topic, topic_id, partition, 0, end)
-        for topic_id, offsets in sorted(row.applied.items())
+        for topic_id, offsets in sorted(row.reached.items())
         for partition, end in sorted(offsets.items())
     )
 

@@ -86,19 +86,21 @@ class Form:
     """What somebody may order: the fields to fill in, and what makes an order of them.
 
     `order` gets the source, the fields and the time of the run; it changes nothing. `scheduled` has
-    the fields whose default is another one where nobody is there to fill them in.
+    the fields whose default is another one where nobody is there to fill them in. `needs_spark` is
+    False where there is nothing to be done but to publish.
     """
 
     what: str
     params: dict[str, Param]
     order: Callable[[Source, dict[str, Any], datetime], orders.Order]
     scheduled: Mapping[str, Any] = field(default_factory=dict)
+    needs_spark: bool = True
 
 
 def ordered(source: Source, path: Path, form: Form, schedule: Any = None) -> DAG:
     """The DAG `WHAT__SOURCE` of a form: its plan, Spark, and a publication."""
     with pipeline(source, path, form.what, schedule, form.params) as dag:
-        worked_off(source, _plan(source, form), form.what)
+        worked_off(source, _plan(source, form), form.what, needs_spark=form.needs_spark)
     return dag
 
 
@@ -118,11 +120,11 @@ def _plan(source: Source, form: Form) -> Any:
     return plan()
 
 
-def worked_off(source: Source, manifest: Any, task_id: str) -> None:
+def worked_off(source: Source, manifest: Any, task_id: str, *, needs_spark: bool = True) -> None:
     """The rest of a DAG whose task `plan` gave the path of a manifest."""
     work = (
         _alone(source, manifest, task_id)
-        if source.alone
+        if source.alone or not needs_spark
         else submission(source, task_id, pool_name(source))
     )
     published = _publish(source, manifest)
@@ -164,7 +166,8 @@ def _publish(source: Source, manifest: Any) -> Any:
         # What told of it has woken the compaction that found this run open, and is used up.
         if outcome.waiting:
             assets.wake(events[landed], source.name, outcome.waiting)
-        return {"work": str(outcome.work), "failed": [asdict(each) for each in outcome.failed]}
+        failed = [asdict(each) for each in outcome.failed]
+        return {"work": str(outcome.work), "failed": failed, "withheld": list(outcome.withheld)}
 
     return publish(manifest)
 
@@ -191,6 +194,7 @@ def _report_failures(source: Source, published: Any) -> Any:
             for fields in published["failed"]
         )
         # By what was published: a compaction finishes an order that it finds open.
-        compact_run.refuse(source.name, Work(published["work"]), failed)
+        work, withheld = Work(published["work"]), published["withheld"]
+        compact_run.refuse(source.name, work, failed, withheld)
 
     return report(published)

@@ -12,6 +12,7 @@ from typing import Any
 
 from strandline.changes.rules import TableRules
 from strandline.runs.way import Way
+from strandline.sources.expectations import Expectations
 
 FORMAT = 2
 _NAMED = 10  # tables, in a line
@@ -21,7 +22,10 @@ PUBLICATION = "publication"
 
 
 class Work(StrEnum):
-    """What a run does; each has a module of its name in the Spark wing."""
+    """What a run does; each has a module of its name in the Spark wing.
+
+    But for `RELEASE`, which names no table to work on: it is done by being published.
+    """
 
     COMPACT = "compact"
     MAINTAIN = "maintain"
@@ -30,6 +34,7 @@ class Work(StrEnum):
     UNDO = "undo"
     ERASE = "erase"
     RECONCILE = "reconcile"
+    RELEASE = "release"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +76,9 @@ class Manifest:
     topics without rows. `planned_at` is the plan's time in ISO-8601 UTC: what the run records as
     `_recorded_at`, so a repetition records the same. `began_at` is when the plan was made by the
     clock, None in manifests of a release before. `order` is the work's own dataclass as fields.
-    `way` is that of its tables, unless the environment names another one. `connector` None: each
-    record says which one has sent it, as those of a capture without a source file do.
+    `way` is that of its tables, unless the environment names another one. `expectations` has, by
+    topic, what tables have to meet before they are published. `connector` None: each record says
+    which one has sent it, as those of a capture without a source file do.
     """
 
     source: str
@@ -88,6 +94,7 @@ class Manifest:
     way: Way = Way.AUTO
     schemas_version: int = -1
     began_at: str | None = None
+    expectations: Mapping[str, Expectations] = field(default_factory=dict)
 
     @property
     def applies(self) -> bool:
@@ -127,7 +134,12 @@ class Manifest:
         work = Work(fields.pop("work", Work.COMPACT))
         way = Way(fields.pop("way", Way.AUTO))
         control = _ranges(fields.pop("control"))
-        return Manifest(tables=tables, control=control, work=work, way=way, **fields)
+        expected = {
+            topic: Expectations(**each) for topic, each in fields.pop("expectations", {}).items()
+        }
+        return Manifest(
+            tables=tables, control=control, work=work, way=way, expectations=expected, **fields
+        )
 
 
 def _ranges(items: list[Mapping[str, str]]) -> tuple[OffsetRange, ...]:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from pathlib import Path
-from types import NoneType
+from types import NoneType, UnionType
 from typing import Any
 
 from strandline.errors import SpecError
@@ -49,6 +49,20 @@ class Section:
             raise SpecError(f"{self.path}: {self.title}: '{key}' must be 1 or more, not {value}")
         return value
 
+    def share(self, key: str, default: float | None = None) -> float | None:
+        """A number from 0 to 1, written with or without a point."""
+        self.asked[key] = float
+        if key not in self.values:
+            return default
+        value = self.values[key]
+        if not _is(value, int | float) or not 0 <= value <= 1:
+            said = repr(value) if _is(value, int | float | str) else _what(value)
+            raise SpecError(
+                f"{self.path}: {self.title}: '{key}' must be a share from 0 to 1, such as 0.2, not "
+                f"{said}"
+            )
+        return float(value)
+
     def strings(self, key: str) -> tuple[str, ...]:
         """A list of strings."""
         values = self.take(key, list, [])
@@ -75,6 +89,10 @@ class Section:
         """A table of its own, empty where there is none."""
         return Section(self.path, f"[{key}]", self.take(key, dict, {}))
 
+    def within(self, key: str) -> "Section":
+        """A table inside of this one, empty where there is none; errors name both."""
+        return Section(self.path, f"{self.title}: {key}", self.take(key, dict, {}))
+
     def sections(self, key: str, named: str) -> "list[Section]":
         """The `[[key]]` sections, each titled by its value of `named` where that is a name."""
         found = []
@@ -98,7 +116,7 @@ class Section:
                 )
 
 
-def _is(value: object, kind: type) -> bool:
+def _is(value: object, kind: type | UnionType) -> bool:
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 

@@ -25,6 +25,7 @@ from strandline.runs.way import Way
 from strandline.sources import duration, settings
 from strandline.sources.catalog import Catalog
 from strandline.sources.component import Component, component
+from strandline.sources.expectations import Expectations
 from strandline.sources.registry import Registry
 from strandline.sources.retention import Retention
 from strandline.sources.section import Section
@@ -46,6 +47,7 @@ class TableSpec:
     name: str
     rules: TableRules
     tolerance: "Tolerance"
+    expectations: Expectations
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ class Source:
     notifiers: tuple[NotifierSpec, ...] = field(default=())
     registry: Registry | None = None
     catalog: Catalog | None = None
+    default_expectations: Expectations = field(default_factory=Expectations)
 
     def rules(self, topic: str) -> TableRules:
         """The rules of the table that a topic feeds; nobody flattens what is no row."""
@@ -111,6 +114,11 @@ class Source:
     def tolerance(self, topic: str) -> Tolerance:
         """What is borne of the table that a topic feeds."""
         return next((t.tolerance for t in self.tables if t.topic == topic), self.default_tolerance)
+
+    def expectations(self, topic: str) -> Expectations:
+        """What the table that a topic feeds has to meet before it is published."""
+        own = (table.expectations for table in self.tables if table.topic == topic)
+        return next(own, self.default_expectations)
 
     def table_name(self, topic: str) -> str:
         """The table that a topic feeds: its configured name, else the topic less the prefix."""
@@ -197,6 +205,16 @@ def parse(text: str, path: Path, environ: Mapping[str, str] = os.environ) -> Sou
 
 
 @dataclass(frozen=True, slots=True)
+class _Defaults:
+    """What holds of tables that say nothing else of themselves."""
+
+    prefix: str
+    rules: TableRules
+    tolerance: Tolerance
+    expectations: Expectations
+
+
+@dataclass(frozen=True, slots=True)
 class _Document:
     path: Path
     values: dict[str, Any]
@@ -229,6 +247,7 @@ class _Document:
             hold_unknown=registry is not None and registry.hold,
         )
         tolerance = self._tolerance(top, Tolerance(duration.parse(FRESHNESS)))
+        expected = Expectations.of(top.section("expectations"))
         prefix = self._topic_prefix(kafka)
         source = Source(
             name=self.path.stem,
@@ -247,9 +266,10 @@ class _Document:
             way=spark.way,
             alone=alone,
             spark_conf=spark.conf,
-            tables=self._tables(top, prefix, rules, tolerance),
+            tables=self._tables(top, _Defaults(prefix, rules, tolerance, expected)),
             default_rules=rules,
             default_tolerance=tolerance,
+            default_expectations=expected,
             retention=Retention.of(top.section("retention")),
             notifiers=tuple(map(notifier, top.sections("notifier", "class"))),
             registry=registry,
@@ -353,11 +373,8 @@ class _Document:
             raise SpecError(f"{self.path}: {section.title}: 'freshness' {error}") from error
         return Tolerance(freshness, quarantine)
 
-    def _tables(
-        self, top: Section, prefix: str, rules: TableRules, tolerance: Tolerance
-    ) -> tuple[TableSpec, ...]:
-        sections = top.sections("table", "topic")
-        tables = [self._table(section, prefix, rules, tolerance) for section in sections]
+    def _tables(self, top: Section, defaults: "_Defaults") -> tuple[TableSpec, ...]:
+        tables = [self._table(section, defaults) for section in top.sections("table", "topic")]
         for kind in ("topic", "name"):
             values = [getattr(table, kind) for table in tables]
             twice = next((value for value in values if values.count(value) > 1), None)
@@ -365,9 +382,8 @@ class _Document:
                 raise SpecError(f"{self.path}: two [[table]] sections have the {kind} '{twice}'")
         return tuple(tables)
 
-    def _table(
-        self, section: Section, prefix: str, rules: TableRules, tolerance: Tolerance
-    ) -> TableSpec:
+    def _table(self, section: Section, defaults: "_Defaults") -> TableSpec:
+        rules = defaults.rules
         topic = section.take("topic", str, required=True)
         if not _TOPIC.fullmatch(topic):
             raise SpecError(
@@ -375,7 +391,7 @@ class _Document:
                 f"'.', '_' and '-' only, not {topic!r}"
             )
         # As without the section: what is said of a table that has a history must not rename it.
-        name = section.take("name", str, _less(prefix, topic))
+        name = section.take("name", str, _less(defaults.prefix, topic))
         if not _TABLE_NAME.fullmatch(name):
             raise SpecError(
                 f"{self.path}: {section.title}: 'name' becomes a folder: letters, digits, "
@@ -394,10 +410,12 @@ class _Document:
             hold_regress=section.take("hold_regress", bool, rules.hold_regress),
             one_table=section.take("one_table", bool, False),
         )
-        tolerated = self._tolerance(section, tolerance)
+        tolerated = self._tolerance(section, defaults.tolerance)
+        expected = Expectations.of(section.within("expectations"), defaults.expectations)
         section.finish()
         self._check(section, own)
-        return TableSpec(topic, name, own.renamed(), tolerated)
+        self._check_nulls(section, own, expected)
+        return TableSpec(topic, name, own.renamed(), tolerated, expected)
 
     def _check(self, section: Section, rules: TableRules) -> None:
         where = f"{self.path}: {section.title}"
@@ -426,6 +444,17 @@ class _Document:
                     f"{where}: '{name}' names the column '{unknown[0]}', which 'columns' lacks; "
                     f"there are {', '.join(contract)}"
                 )
+
+    def _check_nulls(self, section: Section, rules: TableRules, expected: Expectations) -> None:
+        """Refuses columns that the history of a contract will not have, by their names there."""
+        names = dict(rules.rename)
+        there = [names.get(column, column) for column, _ in rules.columns]
+        unknown = [column for column in expected.max_nulls if there and column not in there]
+        if unknown:
+            raise SpecError(
+                f"{self.path}: {section.title}: 'expectations.max_nulls' names the column "
+                f"'{unknown[0]}', which 'columns' lacks; there are {', '.join(there)}"
+            )
 
     def _check_names(self, where: str, rules: TableRules) -> None:
         """Refuses names that columns cannot have, or that two of them would have."""

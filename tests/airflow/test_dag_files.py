@@ -15,7 +15,7 @@ from strandline.errors import SpecError, Terminal, Transient
 from strandline.sources import source as source_file
 
 DAGS = airflow_stage.PROJECT / "dags"
-FORMS = ("maintain", "replay", "requeue", "erase", "epoch", "backfill", "reconcile")
+FORMS = ("maintain", "replay", "requeue", "erase", "epoch", "backfill", "reconcile", "release")
 DAGS_OF_SHOP = [
     *(f"{what}__shop" for what in sorted(("land", "compact", *FORMS))),
     "watch__freshness",
@@ -223,6 +223,7 @@ def test_what_changes_histories_waits_in_the_pool_of_its_source():
         "requeue__shop",
         "erase__shop",
         "reconcile__shop",
+        "release__shop",
     ):
         (spark,) = [task for task in bag().dags[dag_id].tasks if task.pool != "default_pool"]
         assert spark.pool == "strandline__shop"

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from strandline.errors import SpecError
+from strandline.sources.expectations import Expectations
 from strandline.sources.registry import Registry
 from strandline.sources.source import LAKE_VARIABLE, Tolerance, load
 
@@ -161,6 +162,30 @@ def epochs(*told):
         (GOOD + "[settings]\ntime = {}\n", ["[settings]: unknown key 'time'"]),
         (GOOD + '[retention]\nlanding = "12h"\n', ["[retention]", "'landing' must be 1d or"]),
         (GOOD + '[retention]\nhistroy = "9d"\n', ["[retention]", "'histroy'", "changes, history"]),
+        (
+            GOOD + "[expectations]\nmax_vanished = 20\n",
+            ["[expectations]: 'max_vanished' must be a share from 0 to 1, such as 0.2, not 20"],
+        ),
+        (GOOD + "[expectations]\nmax_vanished = true\n", ["a share from 0", "not true or false"]),
+        (GOOD + "[expectations]\nmax_vanished = nan\n", ["must be a share", "not nan"]),
+        (GOOD + "[expectations]\nmin_rows = -1\n", ["'min_rows' must be 0 or more, not -1"]),
+        (
+            GOOD + "[expectations]\nmin_rows = 9\nmax_rows = 8\n",
+            ["[expectations]: 'min_rows' is 9 and 'max_rows' 8"],
+        ),
+        (GOOD + "[expectations]\nmax_nulls.id = 0\n", ["unknown key 'max_nulls'", "max_vanished"]),
+        (
+            GOOD + "expectations.max_null.id = 0\n",
+            ["[[table]] shop.public.orders: expectations: unknown key 'max_null'", "max_nulls"],
+        ),
+        (
+            GOOD + "expectations.max_nulls.id = 2\n",
+            ["[[table]] shop.public.orders: expectations: max_nulls: 'id' must be a share", "2"],
+        ),
+        (
+            GOOD + 'columns.a = "int32"\nrename.a = "b"\nexpectations.max_nulls.a = 0\n',
+            ["'expectations.max_nulls' names the column 'a', which 'columns' lacks; there are b"],
+        ),
         (GOOD + '[retention]\nchanges = "9d"\n', ["[retention]: 'changes' needs a 'history'"]),
     ],
 )  # fmt: skip
@@ -225,6 +250,18 @@ def test_what_is_borne_of_a_table_is_its_own_or_the_sources(tmp_path):
 
 def test_without_a_word_of_it_a_change_may_wait_two_hours_and_none_in_quarantine(tmp_path):
     assert source(tmp_path).tolerance("shop.public.items") == Tolerance(timedelta(hours=2), 0)
+
+
+def test_what_is_expected_of_a_table_is_its_own_or_the_sources(tmp_path):
+    of_all = "[expectations]\nmax_vanished = 0.2\nmax_quarantined = 0.05\nmin_rows = 1\n"
+    own = "[table.expectations]\nmax_vanished = 1\nmax_rows = 9\nmax_nulls = { name = 0.1 }\n"
+    found = source(tmp_path, GOOD + own + of_all)
+    assert found.expectations("shop.public.items") == Expectations(0.2, 0.05, min_rows=1)
+    assert found.expectations("shop.public.orders") == Expectations(1, 0.05, 1, 9, {"name": 0.1})
+
+
+def test_without_a_word_of_it_nothing_is_expected_of_a_table(tmp_path):
+    assert source(tmp_path).expectations("shop.public.orders") == Expectations()
 
 
 def test_a_source_names_its_notifiers(tmp_path):

@@ -14,7 +14,8 @@ from airflow.models.asset import AssetEvent
 from airflow.utils.session import create_session
 from deltalake import DeltaTable, QueryBuilder
 from strandline_airflow.dag import source_dags
-from strandline_airflow.runs.publications import Publications, Published
+from strandline_airflow.runs.publications import Publications
+from strandline_airflow.runs.published import Published
 
 from examples import truth
 from examples.embedded_kafka import EmbeddedKafka

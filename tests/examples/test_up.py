@@ -24,7 +24,7 @@ from examples.stage import Stage
 
 PROJECT = Path(__file__).parents[2]
 PATIENCE = 120  # seconds
-TRIGGERED = ("maintain", "replay", "requeue", "erase", "epoch", "backfill", "reconcile")
+TRIGGERED = ("maintain", "replay", "requeue", "erase", "epoch", "backfill", "reconcile", "release")
 DAGS = {"example__replay", "watch__freshness"} | {
     f"{what}__{capture.source}" for capture in CAPTURES for what in ("land", "compact", *TRIGGERED)
 }

@@ -20,7 +20,7 @@ from strandline_airflow.orders import Order
 from strandline_airflow.pipeline import Form, ordered
 
 if TYPE_CHECKING:
-    from strandline_airflow.runs.publications import Published
+    from strandline_airflow.runs.published import Published
 
 _RECENT = 1_000  # runs among which an erasure is looked for that may have to be repeated
 
@@ -46,6 +46,7 @@ def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order
     lake = SourceLake(source.lake, source.name)
     (row,) = orders.chosen(source, Publications(lake).last(), [params["table"]])
     _refuse_waiting(source, lake, row)
+    _refuse_withheld(source, row)
     keys = _meant(lake, row, params["keys"])
     return Order(
         work=Work.ERASE,
@@ -64,7 +65,7 @@ def _refuse_waiting(source: Source, lake: SourceLake, row: "Published") -> None:
     from strandline_airflow.landing.zone import LandingZone
 
     waiting = sum(
-        one.next_offset - row.applied.get(one.topic_id, {}).get(one.partition, one.first_offset)
+        one.next_offset - row.reached.get(one.topic_id, {}).get(one.partition, one.first_offset)
         for one in LandingZone(lake).landed()
         if one.topic == row.topic
     )
@@ -73,6 +74,19 @@ def _refuse_waiting(source: Source, lake: SourceLake, row: "Published") -> None:
             f"{waiting} offsets of {row.topic} are landed and not applied yet, and may be of these "
             f"keys: let compact__{source.name} apply them, then trigger this again"
             + (f". It is held: {row.held}" if row.held else "")
+        )
+
+
+def _refuse_withheld(source: Source, row: "Published") -> None:
+    """`Terminal` where the gate withholds what would take the place of what is published.
+
+    An erasure ends all versions before it, so that would be published, and nobody has released it.
+    """
+    if row.withheld is not None:
+        release = orders.dag_id(source.name, Work.RELEASE)
+        raise Terminal(
+            f"an erasure ends what is published of {row.table}, and what would take its place is "
+            f"withheld ({row.withheld.why}). Trigger {release} for it first, then this again"
         )
 
 

@@ -61,7 +61,7 @@ def order(source: Source, params: dict[str, Any], run_after: datetime) -> Order:
     options, described = _compared_with(params, run_after)
     lake = SourceLake(source.lake, source.name)
     (row,) = orders.chosen(source, Publications(lake).last(), [params["table"]])
-    if row.history_version < 0:
+    if row.made_version < 0:
         raise SpecError(f"{row.table} has no history yet: let compact__{source.name} make it")
     read = None
     _check_rows(source, params)

@@ -19,7 +19,7 @@ from strandline_airflow.orders import Order
 from strandline_airflow.pipeline import Form, ordered
 
 if TYPE_CHECKING:
-    from strandline_airflow.runs.publications import Published
+    from strandline_airflow.runs.published import Published
 
 _PARAMS = {
     "tables": orders.tables("The tables to rebuild; none: all."),
@@ -53,7 +53,7 @@ def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order
             raise SpecError("'undo' takes a swap back and makes none: leave 'swap' unticked")
         known = {str(row.table) for row in rows}
         return _undo(lake, source, params["undo"], known, params["tables"])
-    there = [row for row in rows if row.history_version >= 0]
+    there = [row for row in rows if row.made_version >= 0]
     if not there:
         raise SpecError(f"nothing of {source.name} that was named has a history to be rebuilt yet")
     rebuild = Rebuild(_versions(lake, there), swap=params["swap"])
@@ -123,7 +123,7 @@ def _undo(
 
 
 def _applied(row: "Published") -> int:
-    return sum(offset for offsets in row.applied.values() for offset in offsets.values())
+    return sum(offset for offsets in row.reached.values() for offset in offsets.values())
 
 
 FORM = Form("replay", _PARAMS, order)

@@ -24,7 +24,7 @@ from strandline_airflow.pipeline import Form, ordered
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-    from strandline_airflow.runs.publications import Published
+    from strandline_airflow.runs.published import Published
 
 _PARAMS = {
     "tables": orders.tables("The tables whose records are read again; none: all."),
@@ -131,7 +131,7 @@ def _cuts(
         ranges = (
             OffsetRange(standing.topic, topic_id, partition, first, min(last + 1, end))
             for (topic_id, partition), (first, last) in places.items()
-            if first < (end := standing.applied.get(topic_id, {}).get(partition, 0))
+            if first < (end := standing.reached.get(topic_id, {}).get(partition, 0))
         )
         yield TableCut(table, standing.topic, tuple(ranges), source.rules(standing.topic))
 

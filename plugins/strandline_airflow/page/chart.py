@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from strandline.runs.standing import Run
-from strandline_airflow.runs.publications import Published
+from strandline_airflow.runs.published import Published
 
 DAY = timedelta(hours=24)
 WIDTH, HEIGHT = 480.0, 44.0

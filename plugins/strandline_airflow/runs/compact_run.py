@@ -4,21 +4,22 @@ An order is published by the same steps; a compaction that finds one open finish
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from strandline.errors import Terminal, Transient
 from strandline.runs import cut
 from strandline.runs.lake import SourceLake
-from strandline.runs.manifest import Work
+from strandline.runs.manifest import Manifest, Work
 from strandline.runs.receipt import Receipt, TableReceipt
 from strandline.sources.source import Source
 from strandline_airflow import metrics, orders
 from strandline_airflow.landing.zone import LandingZone
 from strandline_airflow.runs.folder import clock, read_manifest, read_receipt, write_manifest
 from strandline_airflow.runs.manifests import Manifests
-from strandline_airflow.runs.publications import Publications, Published
+from strandline_airflow.runs.publications import Publications
+from strandline_airflow.runs.published import Published
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +28,8 @@ log = logging.getLogger(__name__)
 class Outcome:
     """The rows of a publication whose tables changed, with their lags; the tables that failed.
 
-    A lag is a number of offsets that are landed, but not applied. `work` is what the run was to do.
+    `withheld` says of each table that the run has worked on why the gate withholds what it made. A
+    lag is a number of offsets that are landed, but not applied. `work` is what the run was to do.
     `waiting` has the lags of all topics that the next run would apply: of none that is held, since
     it may fail on that again.
     """
@@ -35,6 +37,7 @@ class Outcome:
     work: Work
     changed: tuple[tuple[Published, int], ...]
     failed: tuple[TableReceipt, ...]
+    withheld: tuple[str, ...]
     waiting: Mapping[str, int]
 
 
@@ -69,6 +72,9 @@ def publish(manifest_path: str) -> Outcome:
     last, landed = publications.last(), LandingZone(lake).landed()
     own = [row for row in last if row.number == manifest.number]
     metrics.send(metrics.of_run(manifest, receipt, _seconds(own, receipt)))
+    withheld = tuple(_withheld(manifest, own))
+    for line in withheld:
+        log.warning("%s", line)
     held = {row.topic for row in last if row.held}
     waiting = cut.waiting(landed, publications.applied())
     return Outcome(
@@ -77,6 +83,7 @@ def publish(manifest_path: str) -> Outcome:
         failed=tuple(
             table for table in (*receipt.tables, *receipt.stores) if table.error is not None
         ),
+        withheld=withheld,
         waiting={topic: offsets for topic, offsets in waiting.items() if topic not in held},
     )
 
@@ -88,15 +95,25 @@ def _seconds(rows: Iterable[Published], receipt: Receipt) -> float:
     return (published - began).total_seconds() if began and published else receipt.seconds
 
 
-def refuse(source: str, work: Work, failed: Iterable[TableReceipt]) -> None:
+def _withheld(manifest: Manifest, rows: Iterable[Published]) -> Iterator[str]:
+    worked_on = {cut.topic for cut in manifest.tables}
+    return (row.withheld.why for row in rows if row.withheld and row.topic in worked_on)
+
+
+def refuse(
+    source: str, work: Work, failed: Iterable[TableReceipt], withheld: Iterable[str] = ()
+) -> None:
     """Raises where tables failed: `Transient` if the next run may do better by itself.
 
-    What an order has failed on nobody does later, so that is `Terminal`, with the DAG that does.
+    What an order has failed on nobody does later, so that is `Terminal`, with the DAG that does. A
+    compaction has failed, too, where the gate withholds what it made of a table.
     """
-    tables = list(failed)
-    if not tables:
+    tables, gated = list(failed), list(withheld) if work is Work.COMPACT else []
+    if not tables and not gated:
         return
     text = "; ".join(f"{table.table}: {table.error}" for table in tables)
+    if gated:
+        raise Terminal("; ".join([*([f"not applied: {text}"] if tables else []), *gated]))
     if work is not Work.COMPACT:
         again = orders.dag_id(source, work)
         raise Terminal(f"{work} was not done: {text}; mend it and trigger {again} again")

@@ -14,13 +14,15 @@ from strandline.alone.stores import schemas
 from strandline.errors import Terminal, Transient
 from strandline.runs.cut import Pin, next_manifest
 from strandline.runs.lake import SourceLake
-from strandline.runs.manifest import Manifest
+from strandline.runs.manifest import Manifest, TableCut
+from strandline.sources.expectations import Expectations
 from strandline.sources.source import Source
 from strandline_airflow.landing.zone import LandingZone
 from strandline_airflow.ledger import Claim, Ledger
 from strandline_airflow.orders import Order
 from strandline_airflow.runs.epochs import Epochs
-from strandline_airflow.runs.publications import Publications, Published
+from strandline_airflow.runs.publications import Publications
+from strandline_airflow.runs.published import Published
 
 MANIFESTS = pa.schema(
     [
@@ -93,6 +95,7 @@ class Manifests:
             order={**order.options, **read},
             way=source.way,
             began_at=began_at,
+            expectations=_expectations(source, order.tables),
         )
         self._record(table, made)
         return made
@@ -131,18 +134,28 @@ class Manifests:
         if made is None:
             return None
         _refuse_renamed(source, published)
-        return replace(made, tables=Epochs(source).on(made.tables))
+        return replace(
+            made,
+            tables=Epochs(source).on(made.tables),
+            expectations=_expectations(source, made.tables),
+        )
+
+
+def _expectations(source: Source, cuts: Iterable[TableCut]) -> dict[str, Expectations]:
+    """What is expected of these tables, by topic, where anything is."""
+    found = {cut.topic: source.expectations(cut.topic) for cut in cuts}
+    return {topic: each for topic, each in found.items() if each != Expectations()}
 
 
 def _refuse_renamed(source: Source, published: Iterable[Published]) -> None:
     """`Terminal` where a table that has a history is to be called otherwise.
 
     Its folder would be another one, and the history in it would begin with this run. A table that
-    is held may be: to be rebuilt under another name can be what its error asks for.
+    a run has failed on may be: to be rebuilt under another name can be what its error asks for.
     """
     for row in published:
         name = source.table_name(row.topic)
-        stands = row.history_version >= 0 and not row.held
+        stands = row.made_version >= 0 and not row.is_failing
         if stands and row.table not in (None, name):
             raise Terminal(
                 f"source {source.name}: the history of topic '{row.topic}' is that of table "

@@ -6,107 +6,33 @@ together. Topics without rows have a row with `table` null, for their offsets.
 
 An order (see `orders`) applies nothing of what waits, so only compactions say whether a table is
 held: an order that fails holds none, and one that succeeds leaves held what was so.
+
+A table that does not meet what is expected of it (`strandline.runs.gate`) stays published as it
+was, and is held. Its history has gone on: what a compaction has committed is not done again.
 """
 
-import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 
+from strandline.alone.stores import nulls
 from strandline.alone.stores.tables import rows
 from strandline.errors import Transient
+from strandline.runs.gate import Nulls
 from strandline.runs.lake import SourceLake
-from strandline.runs.manifest import PUBLICATION, Manifest, OffsetRange, Work
-from strandline.runs.receipt import Counts, Receipt, TableReceipt
-from strandline.runs.segment import Landed
+from strandline.runs.manifest import PUBLICATION, Manifest, Work
+from strandline.runs.receipt import Receipt
 from strandline_airflow.ledger import Claim, Ledger
-
-_COUNTS = tuple(Counts.__dataclass_fields__)
-
-PUBLICATIONS = pa.schema(
-    [
-        pa.field("number", pa.int64(), nullable=False),
-        pa.field("work", pa.string(), nullable=False),
-        pa.field("table", pa.string()),
-        pa.field("topic", pa.string(), nullable=False),
-        pa.field("history_version", pa.int64(), nullable=False),
-        pa.field("changed", pa.bool_(), nullable=False),
-        pa.field("applied", pa.string(), nullable=False),
-        *(pa.field(name, pa.int64(), nullable=False) for name in _COUNTS),
-        pa.field("orphaned_moves", pa.int64(), nullable=False),
-        pa.field("seconds", pa.float64(), nullable=False),
-        pa.field("error", pa.string()),
-        pa.field("held", pa.string()),
-        pa.field("planned_at", pa.string(), nullable=False),
-        pa.field("landing_version", pa.int64(), nullable=False),
-        pa.field("began_at", pa.string()),  # null, as what follows, in rows of older releases
-        pa.field("published_at", pa.string()),
-    ]
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """One row. `applied` maps topic id and partition to the next offset to apply.
-
-    `planned_at` is the time that the run was due, `began_at` and `published_at` those of the clock,
-    None of runs of an older release; `seconds` is how long the work on the table took.
-    `error` says why this run failed on the table. `held` says why what is landed of it waits: the
-    error of the last compaction that had it in its cut, None where that applied it.
-    """
-
-    number: int
-    work: Work
-    table: str | None
-    topic: str
-    planned_at: str
-    landing_version: int
-    applied: Mapping[str, Mapping[int, int]]
-    counts: Counts = field(default_factory=Counts)
-    history_version: int = -1
-    changed: bool = False
-    orphaned_moves: int = 0
-    seconds: float = 0.0
-    error: str | None = None
-    held: str | None = None
-    began_at: str | None = None
-    published_at: str | None = None
-
-    def to_row(self) -> dict[str, Any]:
-        """The row as `PUBLICATIONS` has it; `applied` is JSON, the same for the same offsets."""
-        row = asdict(self)
-        counts = row.pop("counts")
-        return {**row, **counts, "applied": json.dumps(self.applied, sort_keys=True)}
-
-    def lag(self, landed: Iterable[Landed]) -> int:
-        """How many offsets of the topic are landed, but not applied."""
-        own = (one for one in landed if one.topic == self.topic)
-        return sum(max(one.next_offset - self.next_of(one), 0) for one in own)
-
-    def next_of(self, of: Landed) -> int:
-        """The offset of a landed partition that is to be applied next."""
-        return self.applied.get(of.topic_id, {}).get(of.partition, of.first_offset)
-
-    @staticmethod
-    def from_row(row: Mapping[str, Any]) -> "Published":
-        """The row that `to_row` made."""
-        rest = {name: value for name, value in row.items() if name not in _COUNTS}
-        applied = {
-            topic_id: {int(partition): offset for partition, offset in offsets.items()}
-            for topic_id, offsets in json.loads(rest.pop("applied")).items()
-        }
-        counts = Counts(**{name: row[name] for name in _COUNTS})
-        work = Work(rest.pop("work"))
-        return Published(**rest, work=work, applied=applied, counts=counts)
+from strandline_airflow.runs.publication import published
+from strandline_airflow.runs.published import PUBLICATIONS, Published
 
 
 class Publications:
     """The publications of one source."""
 
     def __init__(self, lake: SourceLake) -> None:
-        self._ledger = Ledger(lake.publications, PUBLICATIONS)
+        self._lake, self._ledger = lake, Ledger(lake.publications, PUBLICATIONS)
 
     def last_number(self) -> int:
         """The number of the last published run; 0 where there is none."""
@@ -143,10 +69,10 @@ class Publications:
         """By topic, of the last runs: the `first` that has it, the newest `good` one.
 
         A good one is a compaction that left nothing of the topic waiting; the first compaction
-        after it began at `failed_at`. `covered` is the landing version of the newest good one
-        whose offsets stand, so of none that was taken back. `orphans` are the halves of moves
-        without a partner that the newest run counted which changed the table; since the one that
-        began at `orphaned_at` every run that changed it has counted some.
+        after it, or after a release, began at `failed_at`. `covered` is the landing version of the
+        newest good one whose offsets stand, so of none that was taken back. `orphans` are the
+        halves of moves without a partner that the newest run counted which changed the table; since
+        the one that began at `orphaned_at` every run that changed it has counted some.
         """
         found = self._asked(
             "SELECT topic, min(number) AS first, max(good) AS good,"
@@ -156,7 +82,8 @@ class Publications:
             " last_value(orphaned_moves ORDER BY number) FILTER (WHERE changed) AS orphans,"
             " first_value(coalesce(began_at, planned_at) ORDER BY number)"
             " FILTER (WHERE changed AND number > paired) AS orphaned_at"
-            " FROM (SELECT *, coalesce(max(good) OVER (PARTITION BY topic), 0) AS applied_by,"
+            " FROM (SELECT *, coalesce(max(CASE WHEN good > 0 OR released_by IS NOT NULL"
+            " THEN number END) OVER (PARTITION BY topic), 0) AS applied_by,"
             " max(CASE WHEN number = :newest THEN applied END) OVER (PARTITION BY topic) AS stands,"
             " coalesce(max(CASE WHEN changed AND orphaned_moves = 0"
             " THEN number END) OVER (PARTITION BY topic), 0) AS paired"
@@ -189,12 +116,12 @@ class Publications:
         return rows(table, sql, after=number - last, newest=number, **values)
 
     def applied(self) -> dict[tuple[str, int], int]:
-        """The next offset to apply, by topic id and partition."""
+        """The next offset to apply, by topic id and partition; what is withheld is applied."""
         return {
             (topic_id, partition): offset
             for row in self.last()
-            for topic_id, offsets in row.applied.items()
-            for partition, offset in offsets.items()
+            for topic_id, reached in row.reached.items()
+            for partition, offset in reached.items()
         }
 
     def publish(
@@ -214,82 +141,11 @@ class Publications:
                 f"published one is {seen or 0}"
             )
         times = {"began_at": manifest.began_at, "published_at": published_at}
-        done = published(manifest, receipt, self.last())
+        done = published(manifest, receipt, self.last(), self._nulls)
         news = [{**row.to_row(), **times} for row in done]
         claim = Claim(PUBLICATION, seen, manifest.number)
         self._ledger.append(table, pa.Table.from_pylist(news, PUBLICATIONS), [claim])
         return True
 
-
-def published(
-    manifest: Manifest, receipt: Receipt, before: Iterable[Published]
-) -> tuple[Published, ...]:
-    """The rows of a run: what it did to its tables, and the others as they were `before`."""
-    carried = {row.topic: _carried(row, manifest) for row in before}
-    receipts = {one.table: one for one in receipt.tables}
-    compacts = manifest.work is Work.COMPACT
-    for cut in manifest.tables:
-        old = carried.get(cut.topic) or _first(manifest, cut.table, cut.topic)
-        # What came since a run that is taken back is applied again, of new partitions as well.
-        start = {} if manifest.work is Work.UNDO else old.applied
-        applied = _advanced(start, cut.ranges if manifest.applies else ())
-        row = _applied(old, receipts.get(cut.table), applied)
-        carried[cut.topic] = replace(row, held=row.error) if compacts else row
-    for offsets in manifest.control if manifest.applies else ():
-        old = carried.get(offsets.topic) or _first(manifest, None, offsets.topic)
-        carried[offsets.topic] = replace(old, applied=_advanced(old.applied, [offsets]))
-    return tuple(carried[topic] for topic in sorted(carried))
-
-
-def _first(manifest: Manifest, table: str | None, topic: str) -> Published:
-    return Published(
-        number=manifest.number,
-        work=manifest.work,
-        table=table,
-        topic=topic,
-        planned_at=manifest.planned_at,
-        landing_version=manifest.landing_version,
-        applied={},
-    )
-
-
-def _carried(row: Published, manifest: Manifest) -> Published:
-    """The row of a table that had no news: how it stood, and nothing was counted in this run."""
-    return replace(
-        _first(manifest, row.table, row.topic),
-        applied=row.applied,
-        counts=Counts(history_rows=row.counts.history_rows, current_rows=row.counts.current_rows),
-        history_version=row.history_version,
-        held=row.held,
-    )
-
-
-def _applied(
-    old: Published, receipt: TableReceipt | None, applied: Mapping[str, Mapping[int, int]]
-) -> Published:
-    """The row after the run; a table that failed stays where it was and says why."""
-    if receipt is None:
-        return replace(old, error="the run's receipt does not mention this table")
-    if receipt.error is not None:
-        # An erasure that found something afterwards has ended the version before it all the same.
-        left = max(receipt.history_version, old.history_version)
-        return replace(old, error=receipt.error, seconds=receipt.seconds, history_version=left)
-    return replace(
-        old,
-        table=receipt.table,
-        applied=applied,
-        counts=receipt.counts,
-        history_version=receipt.history_version,
-        changed=receipt.changed,
-        orphaned_moves=receipt.orphaned_moves,
-        seconds=receipt.seconds,
-    )
-
-
-def _advanced(
-    applied: Mapping[str, Mapping[int, int]], ranges: Iterable[OffsetRange]
-) -> dict[str, dict[int, int]]:
-    advanced = {topic_id: dict(offsets) for topic_id, offsets in applied.items()}
-    for offsets in ranges:
-        advanced.setdefault(offsets.topic_id, {})[offsets.partition] = offsets.end
-    return advanced
+    def _nulls(self, table: str, version: int, allowed: Mapping[str, float]) -> Nulls:
+        return nulls.counted(self._lake.history(table), version, allowed)
