@@ -20,7 +20,7 @@ from strandline.alone.stores import tables
 from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS
 from strandline.runs.lake import SourceLake
 from strandline.sources.source import Source
-from strandline_airflow.runs.publications import Published
+from strandline_airflow.runs.published import Published
 
 if TYPE_CHECKING:
     from openlineage.client.event_v2 import Dataset, OutputDataset

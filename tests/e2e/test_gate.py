@@ -10,6 +10,7 @@ from strandline_airflow.runs import alone_run, compact_run, order_run
 
 from examples.embedded_kafka import EmbeddedKafka
 
+pytestmark = pytest.mark.heavy
 EXPECTED = """
 [[table]]
 topic = "shop.public.item"

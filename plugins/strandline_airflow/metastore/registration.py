@@ -19,7 +19,8 @@ from strandline.sources.catalog import Catalog
 from strandline.sources.source import Source
 from strandline_airflow.metastore.client import Metastore
 from strandline_airflow.metastore.entries import SOURCE, Entries, is_of, says
-from strandline_airflow.runs.publications import Publications, Published
+from strandline_airflow.runs.publications import Publications
+from strandline_airflow.runs.published import Published
 
 log = logging.getLogger(__name__)
 
