@@ -61,7 +61,7 @@ bench-core: setup ## the core alone: records a second on one core, beside DuckDB
 auto-cdc: setup ## make the environment of Spark's AUTO CDC, which `make bench` then races too (1 GB)
 	@sh setup.sh auto-cdc
 
-up: jars ## serve Airflow on this machine with the example sources, until Ctrl-C
+up: jars kafka ## serve Airflow on this machine with the example sources, until Ctrl-C
 	@$(WITH_JAVA) exec $(BIN)/python -m examples.up
 
 setup: ## make .venv from the locked requirements; the command line is .venv/bin/strandline
@@ -73,7 +73,7 @@ jars: setup ## fetch Delta's jars once (finds or installs Java first)
 chromium: ## find or install the browser that the page is tested with
 	@sh setup.sh chromium
 
-kafka: setup ## fetch the Kafka broker that `make e2e` and `make bench` start
+kafka: setup ## fetch the Kafka broker that `make up`, `make e2e` and `make bench` start
 	@sh setup.sh kafka
 
 s3: setup ## fetch the S3-compatible store that `make test` starts

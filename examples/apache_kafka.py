@@ -1,7 +1,8 @@
 """Apache Kafka in a process of its own, for what librdkafka's mock cluster has not.
 
 That is offsets by time, transactions, and a log on disk that outlives the broker. `setup.sh kafka`
-fetches it. One node is broker and controller; it listens on the loopback interface only.
+fetches it. One node is broker and controller; it listens on the loopback interface only, and ends
+with the process that started it.
 """
 
 import base64
@@ -17,6 +18,7 @@ from pathlib import Path
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
+from examples import keeper, sessions
 from examples.broker import Broker
 
 LIBRARIES = Path(__file__).resolve().parents[1] / ".venv" / "kafka"
@@ -31,6 +33,7 @@ controller.listener.names=CONTROLLER
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
 log.dirs={folder}/log
 log.retention.ms=-1
+log.message.timestamp.after.max.ms=9223372036854775807
 auto.create.topics.enable=false
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=1
@@ -44,17 +47,20 @@ group.initial.rebalance.delay.ms=0
 
 
 class ApacheKafka(Broker):
-    """One broker with nothing in it."""
+    """One broker with nothing in it; FileNotFoundError where it was not fetched."""
 
-    def _begin(self) -> None:
+    def __init__(self) -> None:
+        super().__init__()
         if not any(LIBRARIES.glob("kafka_*.jar")):
             raise FileNotFoundError(f"{LIBRARIES} has no Kafka: type sh setup.sh kafka")
+
+    def _begin(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="strandline-kafka-"))
         port, controller = _free_ports()
         self.bootstrap = f"127.0.0.1:{port}"
         settings = _PROPERTIES.format(port=port, controller=controller, folder=self._folder)
         self._settings.write_text(settings)
-        self._java("kafka.tools.StorageTool", "format", "-t", _cluster(), "-c").wait(_START_SECONDS)
+        self._format()
         self._admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         self.start()
 
@@ -68,7 +74,8 @@ class ApacheKafka(Broker):
 
     def start(self) -> None:
         """Starts the broker on what it had; TimeoutError where it does not answer."""
-        self._process = self._java("kafka.Kafka")
+        command = self._java("kafka.Kafka")
+        self._keeper = keeper.started({"kafka": command}, os.environ, self._folder)
         try:
             self._admin.list_topics(timeout=_START_SECONDS)
         except KafkaException as error:
@@ -78,8 +85,7 @@ class ApacheKafka(Broker):
 
     def stop(self, sign: signal.Signals = signal.SIGKILL) -> None:
         """Ends the broker as a crash does, or with another signal; what is stored stays."""
-        self._process.send_signal(sign)
-        self._process.wait(_START_SECONDS)
+        sessions.end([self._keeper], sign)
 
     def create_topic(self, name: str, partitions: int = 1) -> None:
         """Creates the topic with an id of its own; ValueError where it exists."""
@@ -106,13 +112,16 @@ class ApacheKafka(Broker):
         for done in self._admin.delete_records([place]).values():
             done.result(_ANSWER_SECONDS)
 
-    def _java(self, main: str, *arguments: str) -> subprocess.Popen[bytes]:
+    def _format(self) -> None:
+        command = self._java("kafka.tools.StorageTool", "format", "-t", _cluster(), "-c")
+        with (self._folder / "format.log").open("wb") as log:
+            subprocess.run(command, stdout=log, stderr=log, timeout=_START_SECONDS, check=True)
+
+    def _java(self, main: str, *arguments: str) -> list[str]:
         home = os.environ.get("JAVA_HOME")
         java = str(Path(home) / "bin" / "java") if home else "java"
         memory = ("-Xmx512m", "-XX:+UseSerialGC")
-        command = [java, *memory, "-cp", f"{LIBRARIES}/*", main, *arguments, str(self._settings)]
-        with (self._folder / "kafka.log").open("ab") as log:
-            return subprocess.Popen(command, stdout=log, stderr=log)
+        return [java, *memory, "-cp", f"{LIBRARIES}/*", main, *arguments, str(self._settings)]
 
 
 def _cluster() -> str:

@@ -20,9 +20,9 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from examples import jvm, terminal
+from examples.broker import Broker
 from examples.captures import CAPTURES, WAVES, Capture
 from examples.dag_runs import DagRun, DagRunError, DagRuns
-from examples.embedded_kafka import EmbeddedKafka
 from examples.histories import History, read, receipts, rows_of
 from examples.jvm import RehearsalError
 from examples.report import Chapter, Story, render
@@ -45,7 +45,7 @@ class Play:
     stage: Stage
     console: Console
     progress: Progress
-    kafka: Mapping[str, EmbeddedKafka]
+    kafka: Mapping[str, Broker]
     airflow: dict[str, DagRuns]
 
     def start(self) -> None:

@@ -4,12 +4,13 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from examples import jvm
+from examples.broker import Broker
 from examples.captures import CAPTURES, Capture, named
 from examples.embedded_kafka import EmbeddedKafka
 from examples.registry import serving
@@ -75,7 +76,7 @@ class Stage:
 class Surroundings:
     """What the sources are connected to: each one's broker, and the address of its registry."""
 
-    kafka: Mapping[str, EmbeddedKafka]
+    kafka: Mapping[str, Broker]
     registries: Mapping[str, str]
 
     def connections(self) -> dict[str, str]:
@@ -98,7 +99,7 @@ class Surroundings:
 
 
 @contextmanager
-def surroundings() -> Iterator[Surroundings]:
+def surroundings(new_broker: Callable[[], Broker] = EmbeddedKafka) -> Iterator[Surroundings]:
     """A broker per capture with that capture's topics, and a registry where it needs one.
 
     One each, because the databases were recorded under the same topic prefix.
@@ -106,7 +107,7 @@ def surroundings() -> Iterator[Surroundings]:
     with ExitStack() as running:
         kafka, registries = {}, {}
         for capture in CAPTURES:
-            broker = running.enter_context(EmbeddedKafka())
+            broker = running.enter_context(new_broker())
             broker.create_topics_of(capture.records())
             kafka[capture.source] = broker
             if capture.schemas is not None:

@@ -1,7 +1,8 @@
 """`make up`: Airflow on this machine with the example sources, until Ctrl-C.
 
-The brokers run inside this process and hold the first wave; DAG `example__replay` sends the second.
-Airflow runs below a keeper, a process that ends it however this one ends: a killed process cannot.
+The brokers hold the first wave; DAG `example__replay` sends the second. They are Apache Kafka,
+which knows offsets by time, as a backfill may ask for them. Brokers and Airflow end however this
+process ends.
 """
 
 import argparse
@@ -9,15 +10,13 @@ import fcntl
 import json
 import operator
 import os
-import select
-import shlex
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TextIO
@@ -28,8 +27,10 @@ from rich.console import Console
 from rich.text import Text
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from examples import sessions
+from examples.apache_kafka import ApacheKafka
+from examples.broker import Broker
 from examples.captures import CAPTURES, WAVES
+from examples.keeper import Process, kept
 from examples.stage import PROJECT, Stage, surroundings
 
 STATE = PROJECT / ".strandline" / "up"
@@ -47,15 +48,11 @@ _COMPONENTS = {
     "api-server": (),
     "triggerer": ("--skip-serve-logs",),
 }
-_KEEPER = "from examples import up; up.keep()"
 _WHAT_NEXT = """
 The first wave is in Kafka. land__SOURCE lands it now, and then looks again every five minutes;
 compact__SOURCE follows by itself. Trigger example__replay for each source: it sends the second
 wave. Trigger land__SOURCE once more, or wait. Ctrl-C stops everything.
 """
-
-
-Process = subprocess.Popen[str]
 
 
 class UpError(Exception):
@@ -107,20 +104,29 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 def _serve(console: Console, stage: Stage, port: int) -> None:
     starter = os.getppid()
-    with _alone(stage.folder, port) as lock, surroundings() as around:
+    with _alone(stage.folder, port) as lock, ExitStack() as running:
         _refuse_taken(port)
         stage.clear()
-        for capture in CAPTURES:
-            around.kafka[capture.source].replay(capture.wave(WAVES[0]))
+        with console.status("starting Kafka"):
+            around = running.enter_context(surroundings(_broker))
+            for capture in CAPTURES:
+                around.kafka[capture.source].replay(capture.wave(WAVES[0]))
         environment = _environment(stage, around.connections(), port)
         with console.status("preparing Airflow's database"):
             _prepare(environment, stage.logs / "prepare.log", lock)
-        with kept(_commands(), environment, stage.logs, lock) as keeper:
-            with console.status("starting Airflow"):
-                _wait_until_healthy(keeper, port, stage.logs)
-            _say(console, stage, port)
-            _stay(keeper, starter)
+        keeper = running.enter_context(kept(_commands(), environment, stage.logs, (lock,)))
+        with console.status("starting Airflow"):
+            _wait_until_healthy(keeper, port, stage.logs)
+        _say(console, stage, port)
+        _stay(keeper, starter)
     raise UpError(f"Airflow ended by itself; its logs are in {stage.logs}")
+
+
+def _broker() -> Broker:
+    try:
+        return ApacheKafka()
+    except FileNotFoundError as error:
+        raise UpError(str(error)) from error
 
 
 def _stay(keeper: Process, starter: int) -> None:
@@ -241,56 +247,6 @@ def _prepare(environment: Mapping[str, str], log: Path, lock: int) -> None:
 def _commands() -> dict[str, list[str]]:
     airflow = [sys.executable, "-m", "airflow"]
     return {name: [*airflow, name, *options] for name, options in _COMPONENTS.items()}
-
-
-@contextmanager
-def kept(
-    commands: Mapping[str, Sequence[str]], environment: Mapping[str, str], logs: Path, lock: int
-) -> Iterator[Process]:
-    """Runs commands, each with a log of its name, for as long as the block lasts; gives the keeper.
-
-    The keeper holds the descriptor `lock` until the last of them has ended.
-    """
-    with (logs / "keeper.log").open("ab") as output:
-        keeper: Process = subprocess.Popen(
-            [sys.executable, "-c", _KEEPER, json.dumps(commands), str(logs)],
-            stdin=subprocess.PIPE,
-            stdout=output,
-            stderr=output,
-            pass_fds=(lock,),
-            start_new_session=True,
-            cwd=PROJECT,
-            env=dict(environment),
-            text=True,
-        )
-    try:
-        yield keeper
-    finally:
-        # At once: every step of a run may die at any instruction, that is what they are built for.
-        sessions.end([keeper], signal.SIGKILL)
-
-
-def keep() -> None:
-    """What the keeper does: runs the commands until one of them ends, or until standard input does.
-
-    Nobody writes there. It ends with the process that has the other end, also when that is killed.
-    """
-    commands, logs = json.loads(sys.argv[1]), Path(sys.argv[2])
-    running = [_start(command, logs / f"{name}.log") for name, command in commands.items()]
-    while all(each.poll() is None for each in running):
-        if select.select([sys.stdin], [], [], 0.5)[0]:
-            break
-    for each in running:
-        if each.poll() is not None:
-            print(shlex.join(each.args), "ended with exit code", each.returncode, flush=True)
-    sessions.end_own()
-
-
-def _start(command: Sequence[str], log: Path) -> Process:
-    with log.open("ab") as output:
-        return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, text=True
-        )
 
 
 def _wait_until_healthy(keeper: Process, port: int, logs: Path) -> None:
