@@ -28,6 +28,7 @@ from airflow.sdk.module_loading import import_string
 
 from strandline.errors import SpecError, StrandlineError, Terminal, Transient
 from strandline.sources import source as source_file
+from strandline.sources.mistakes import Mistakes
 from strandline.sources.section import Section
 from strandline.sources.source import NotifierSpec, Source
 
@@ -90,19 +91,22 @@ def configured(source: Source, environ: Mapping[str, str] = os.environ) -> tuple
     text = environ.get(NOTIFIERS_VARIABLE)
     if source.notifiers or not text:
         return source.notifiers
+    mistakes = Mistakes(Path(NOTIFIERS_VARIABLE))
     try:
-        return tuple(map(source_file.notifier, _given(text)))
+        found = tuple(map(source_file.notifier, _given(text, mistakes)))
+        mistakes.tell()
     except SpecError as error:
         raise SpecError(
             f"{error}; it must be a JSON list of objects such as "
             '{"class": "airflow.providers.smtp.notifications.smtp.SmtpNotifier", '
             '"arguments": {"to": "ops@example.com"}}'
         ) from None
+    return found
 
 
-def _given(text: str) -> Iterator[Section]:
+def _given(text: str, mistakes: Mistakes) -> Iterator[Section]:
     """What the environment says of each notifier; never repeated, as it may hold secrets."""
-    where = Path(NOTIFIERS_VARIABLE)
+    where = mistakes.path
     try:
         given = json.loads(text)
     except ValueError as error:
@@ -112,9 +116,10 @@ def _given(text: str) -> Iterator[Section]:
     if not isinstance(given, list):
         raise SpecError(f"{where}: no list")
     for number, values in enumerate(given, 1):
-        if not isinstance(values, dict):
-            raise SpecError(f"{where}: notifier {number} is no object")
-        yield Section(where, f"notifier {number}", values)
+        if isinstance(values, dict):
+            yield Section(mistakes, f"notifier {number}", values)
+        else:
+            mistakes.note(f"notifier {number} is no object")
 
 
 def identity(spec: NotifierSpec) -> str:

@@ -1,12 +1,13 @@
 """When the DAGs of a source run: cron expressions, as Airflow takes them."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 from airflow.sdk import CronTriggerTimetable
 from airflow.sdk.exceptions import AirflowException
 from croniter import CroniterBadDateError, croniter
 
-from strandline.errors import SpecError
+from strandline.sources.mistakes import Mistakes
 from strandline.sources.source import Source
 
 
@@ -15,29 +16,30 @@ def cron(expression: str | None) -> CronTriggerTimetable | None:
     return None if expression is None else CronTriggerTimetable(expression, timezone="UTC")
 
 
-def check(source: Source, path: object) -> None:
-    """`SpecError` for a schedule that Airflow would refuse, or stumble over.
+def check(source: Source, path: Path) -> None:
+    """`SpecError` for schedules that Airflow would refuse, or stumble over.
 
     Airflow would refuse the whole DAG file, and looks only at some schedules. One that never occurs
     it takes, and stumbles when it asks for the next run.
     """
+    mistakes = Mistakes(path)
     for key in ("land", "compact", "maintain"):
-        _check(getattr(source, f"{key}_schedule"), f"{path}: [schedule]: '{key}'")
+        wrong = _fault(getattr(source, f"{key}_schedule"))
+        if wrong is not None:
+            mistakes.note(f"[schedule]: '{key}' {wrong}")
+    mistakes.tell()
 
 
-def _check(expression: str | None, where: str) -> None:
+def _fault(expression: str | None) -> str | None:
+    """What is wrong with a schedule."""
     timetable = cron(expression)
     if timetable is None:
-        return
+        return None
     try:
         timetable.validate()
-    except AirflowException as error:
-        raise SpecError(
-            f"{where} must be a cron expression such as '*/5 * * * *', not {expression!r}: {error}"
-        ) from error
-    try:
         croniter(timetable.expression, datetime.now(UTC)).get_next()
-    except CroniterBadDateError as error:
-        raise SpecError(
-            f"{where} never occurs: {expression!r}; write a day that its month has, or leave it out"
-        ) from error
+    except AirflowException as error:
+        return f"must be a cron expression such as '*/5 * * * *', not {expression!r}: {error}"
+    except CroniterBadDateError:
+        return f"never occurs: {expression!r}; write a day that its month has, or leave it out"
+    return None

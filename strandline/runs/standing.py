@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from strandline.runs.manifest import Work
 from strandline.runs.segment import Gap
-from strandline.sources.source import Tolerance
+from strandline.sources.table import Tolerance
 
 
 class Verdict(StrEnum):

@@ -16,6 +16,7 @@ from typing import Any
 
 from strandline.errors import SpecError
 from strandline.sources import settings, source
+from strandline.sources.mistakes import Mistakes
 from strandline.sources.section import Section
 
 _TITLE = "settings"
@@ -42,7 +43,7 @@ def amend(path: Path, wanted: Mapping[str, str]) -> tuple[str, ...]:
 def amended(text: str, path: Path, wanted: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
     """The text with what its `[settings]` lack, and the lines that were put in."""
     document = tomllib.loads(text.removeprefix(_BOM))
-    said = dict(settings.of(Section(path, f"[{_TITLE}]", dict(document.get(_TITLE, {})))))
+    said = dict(settings.of(Section(Mistakes(path), f"[{_TITLE}]", dict(document.get(_TITLE, {})))))
     for name, value in wanted.items():
         if name in said and not settings.same(said[name], value):
             raise SpecError(

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from strandline.errors import SpecError
 from strandline.sources.section import Section
 
 PUBLICATIONS = "publications"
@@ -35,29 +34,20 @@ class Catalog:
 
     @staticmethod
     def of(section: Section, source: str) -> "Catalog":
-        """The catalog of a source file's section; `SpecError` names all that is wrong with it."""
-        connection: str = section.take("connection", str, "metastore_default")
+        """The catalog of a source file's section."""
         database: str = section.take("database", str, _folded(source))
+        _check(section, "database", database, _LONGEST - len(_CUT) - len("1000000000"))
         names = section.mapping("names")
-        publications: int = section.take("publications", int, _KEPT)
+        for table, name in names.items():
+            _check(section, f"names.{table}", name, _LONGEST - len(CURRENT))
+        found = Catalog(
+            connection=section.connection("metastore_default"),
+            database=database,
+            names=MappingProxyType(names),
+            publications=section.number("publications", 0, _MOST, default=_KEPT),
+        )
         section.finish()
-        wrong = [
-            *([] if connection.strip() else ["'connection' is empty: name an Airflow connection"]),
-            *_strange("database", database, _LONGEST - len(_CUT) - len("1000000000")),
-            *(
-                fault
-                for table, name in names.items()
-                for fault in _strange(f"names.{table}", name, _LONGEST - len(CURRENT))
-            ),
-            *(
-                []
-                if 0 <= publications <= _MOST
-                else [f"'publications' must be 0 to {_MOST}, not {publications}"]
-            ),
-        ]
-        if wrong:
-            raise SpecError(f"{section.path}: {section.title}: {'; '.join(wrong)}")
-        return Catalog(connection, database, MappingProxyType(names), publications)
+        return found
 
     def name(self, table: str) -> str:
         """What a table is called in the database."""
@@ -98,11 +88,10 @@ def _folded(text: str) -> str:
     return re.sub(r"[^a-z0-9_]", "_", text.lower())
 
 
-def _strange(key: str, name: str, longest: int) -> list[str]:
-    if _NAME.fullmatch(name) and len(name) <= longest:
-        return []
-    fault = (
-        f"'{key}' is a name that every SQL engine is to take: small letters, digits and '_', no "
-        f"digit first, {longest} letters at most, not {name!r}"
-    )
-    return [fault]
+def _check(section: Section, key: str, name: str, longest: int) -> None:
+    if not _NAME.fullmatch(name) or len(name) > longest:
+        section.refuse(
+            key,
+            "is a name that every SQL engine is to take: small letters, digits and '_', no "
+            f"digit first, {longest} letters at most, not {name!r}",
+        )

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from strandline.errors import SpecError
 from strandline.sources.section import Section
 
 _CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
@@ -23,13 +22,11 @@ class Component:
 def component(section: Section, key: str, what: str) -> Component:
     """The class that a section names under the key, with the section's `arguments`.
 
-    `what` says in words what the class has to be, with an example. Raises `SpecError` where the
-    key is missing or is no import path: without what stands there, which may be a secret.
+    `what` says in words what the class has to be, with an example. What is no import path is
+    refused without what stands there, which may be a secret.
     """
     path = section.take(key, str, required=True)
     arguments = section.take("arguments", dict, {})
     if not _CLASS.fullmatch(path):
-        raise SpecError(
-            f"{section.path}: {section.title}: '{key}' must be the import path of {what}"
-        )
+        section.refuse(key, f"must be the import path of {what}")
     return Component(path, MappingProxyType(arguments))

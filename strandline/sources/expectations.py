@@ -7,7 +7,6 @@ said of all; columns are those of its history.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from strandline.errors import SpecError
 from strandline.sources.section import Section
 
 
@@ -29,10 +28,7 @@ class Expectations:
 
     @staticmethod
     def of(section: Section, default: "Expectations | None" = None) -> "Expectations":
-        """Those of a section; of a table's own, which knows its columns, where there is a default.
-
-        Raises `SpecError` where what is said is no expectation.
-        """
+        """Those of a section; with a default those of a table, which knows its columns."""
         of_all = default or Expectations()
         found = Expectations(
             max_vanished=section.share("max_vanished", of_all.max_vanished),
@@ -49,17 +45,12 @@ class Expectations:
 
 def _rows(section: Section, name: str, default: int | None) -> int | None:
     rows: int | None = section.take(name, int, default)
-    if rows is not None and rows < 0:
-        raise SpecError(f"{section.path}: {section.title}: '{name}' must be 0 or more, not {rows}")
-    return rows
+    return rows if rows is None else section.number(name, 0, default=rows)
 
 
 def _check_bounds(section: Section, least: int, most: int) -> None:
     if least > most:
-        raise SpecError(
-            f"{section.path}: {section.title}: 'min_rows' is {least} and 'max_rows' {most}: no "
-            "table could meet both"
-        )
+        section.note(f"'min_rows' is {least} and 'max_rows' {most}: no table could meet both")
 
 
 def _nulls(section: Section) -> dict[str, float]:

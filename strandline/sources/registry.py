@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from strandline.errors import SpecError
-from strandline.sources import duration
 from strandline.sources.section import Section
 
-TIMEOUT = "10s"
+TIMEOUT = timedelta(seconds=10)
 _MOST_RETRIES = 20
 _LONGEST = timedelta(minutes=5)
+_OTHERS = {
+    "glue": ": schemas of AWS Glue are read from a folder only, for captures (--schemas)",
+}
 
 
 class Kind(StrEnum):
@@ -44,39 +45,16 @@ class Registry:
 
     @staticmethod
     def of(section: Section) -> "Registry":
-        """The registry of a source file's section; `SpecError` names all that is wrong with it."""
-        where = f"{section.path}: {section.title}"
-        connection: str = section.take("connection", str, required=True)
-        kind = section.take("kind", str, Kind.CONFLUENT)
-        timeout = section.take("timeout", str, TIMEOUT)
-        retries = section.take("retries", int, 3)
-        hold: bool = section.take("hold", bool, True)
+        """The registry of a source file's section."""
+        timeout = section.duration("timeout") or TIMEOUT
+        if timeout > _LONGEST:
+            section.refuse("timeout", f"must be 5m at most, not {section.values['timeout']!r}")
+        found = Registry(
+            connection=section.connection(),
+            kind=Kind(section.choice("kind", list(Kind), Kind.CONFLUENT, _OTHERS)),
+            timeout=timeout,
+            retries=section.number("retries", 0, _MOST_RETRIES, default=3),
+            hold=section.take("hold", bool, True),
+        )
         section.finish()
-        wrong = [
-            *([] if connection.strip() else ["'connection' is empty: name an Airflow connection"]),
-            *([] if kind in set(Kind) else [_unknown_kind(kind)]),
-            *_wrong_timeout(timeout),
-            *(
-                []
-                if 0 <= retries <= _MOST_RETRIES
-                else [f"'retries' must be 0 to {_MOST_RETRIES}, not {retries}"]
-            ),
-        ]
-        if wrong:
-            raise SpecError(f"{where}: {'; '.join(wrong)}")
-        return Registry(connection, Kind(kind), duration.parse(timeout), retries, hold)
-
-
-def _unknown_kind(kind: str) -> str:
-    said = f"'kind' must be {' or '.join(Kind)}, not {kind!r}"
-    if kind == "glue":
-        return f"{said}: schemas of AWS Glue are read from a folder only, for captures (--schemas)"
-    return said
-
-
-def _wrong_timeout(text: str) -> list[str]:
-    try:
-        length = duration.parse(text)
-    except ValueError as error:
-        return [f"'timeout' {error}"]
-    return [] if length <= _LONGEST else [f"'timeout' must be 5m at most, not {text!r}"]
+        return found

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from strandline.cells.modes import MODES
-from strandline.errors import SpecError
 from strandline.sources.nearness import nearest
 from strandline.sources.section import Section, article
 
@@ -16,18 +15,17 @@ def of(section: Section) -> tuple[tuple[str, str], ...]:
     reads as tables in tables, or in quotes.
     """
     found = dict(_flat(section.values))
-    where = f"{section.path}: {section.title}"
     for name, value in found.items():
         allowed = MODES.get(name)
         if allowed is None:
-            raise SpecError(
-                f"{where}: unknown key '{name}'; {nearest(name, MODES)}. Only what records do not "
-                f"show is asked for: allowed are {', '.join(sorted(MODES))}"
+            section.note(
+                f"unknown key '{name}'; {nearest(name, MODES)}. Only what records do not show is "
+                f"asked for: allowed are {', '.join(sorted(MODES))}"
             )
-        if not isinstance(value, str):
-            raise SpecError(f"{where}: '{name}' must be a string, not {article(type(value))}")
-        if value not in allowed:
-            raise SpecError(f"{where}: '{name}' must be one of {', '.join(allowed)}, not {value!r}")
+        elif not isinstance(value, str):
+            section.refuse(name, f"must be a string, not {article(type(value))}")
+        elif value not in allowed:
+            section.refuse(name, f"must be one of {', '.join(allowed)}, not {value!r}")
     return tuple(sorted(found.items()))
 
 

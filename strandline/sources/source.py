@@ -7,16 +7,15 @@ what was allowed. The Source is immutable and says nothing about Airflow or Spar
 import os
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
-from strandline.cells import naming
 from strandline.changes.position import LAST_EPOCH
-from strandline.changes.rules import PLACEHOLDER, Epoch, TableRules, column_type, since
+from strandline.changes.rules import PLACEHOLDER, Epoch, TableRules, since
 from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError
 from strandline.formats.registry.framing import Framing
@@ -26,48 +25,20 @@ from strandline.sources import duration, settings
 from strandline.sources.catalog import Catalog
 from strandline.sources.component import Component, component
 from strandline.sources.expectations import Expectations
+from strandline.sources.mistakes import Mistakes
 from strandline.sources.registry import Registry
 from strandline.sources.retention import Retention
 from strandline.sources.section import Section
 from strandline.sources.spark import Spark
+from strandline.sources.table import TOPIC, Defaults, TableSpec, Tolerance, less
 
 LAKE_VARIABLE = "STRANDLINE_LAKE"
 FRESHNESS = "2h"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _LONGEST = 100  # letters of a name, which is a tag in Airflow too
-_TOPIC = re.compile(r"[A-Za-z0-9._-]+")  # what Kafka allows
-_TABLE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
-
-
-@dataclass(frozen=True, slots=True)
-class TableSpec:
-    """What a user says of one table where it differs from the default."""
-
-    topic: str
-    name: str
-    rules: TableRules
-    tolerance: "Tolerance"
-    expectations: Expectations
-
-
-@dataclass(frozen=True, slots=True)
-class Tolerance:
-    """What is borne of a table without an alert.
-
-    `freshness`: how long a change may wait until it is in the published history. `quarantine`: how
-    many records may lie there.
-    """
-
-    freshness: timedelta
-    quarantine: int = 0
 
 
 NotifierSpec = Component  # of an Airflow notifier
-
-
-def _less(prefix: str, topic: str) -> str:
-    """A topic without the connector's prefix."""
-    return topic.removeprefix(f"{prefix}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +94,7 @@ class Source:
     def table_name(self, topic: str) -> str:
         """The table that a topic feeds: its configured name, else the topic less the prefix."""
         own = next((table.name for table in self.tables if table.topic == topic), None)
-        return own or _less(self.topic_prefix, topic)
+        return own or less(self.topic_prefix, topic)
 
     def is_control(self, topic: str) -> bool:
         """True where the topic carries no rows: schema changes, transactions, heartbeats, notices.
@@ -159,7 +130,7 @@ class Source:
 
 
 def load(path: Path, environ: Mapping[str, str] = os.environ) -> Source:
-    """The source of a file. Raises `SpecError` with one line that says what to fix."""
+    """The source of a file. Raises `SpecError` that says everything there is to fix."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -170,13 +141,13 @@ def load(path: Path, environ: Mapping[str, str] = os.environ) -> Source:
 
 
 def refusal(path: Path, error: Exception) -> str:
-    """The line that says what is wrong with a file, also where nobody foresaw it."""
+    """What is wrong with a file, also where nobody foresaw it."""
     known = isinstance(error, SpecError)
     return str(error) if known else f"{path}: {type(error).__name__}: {error}"
 
 
 def notifier(section: Section) -> NotifierSpec:
-    """The notifier that a section names; `SpecError` where it is not right."""
+    """The notifier that a section names."""
     example = "airflow.providers.smtp.notifications.smtp.SmtpNotifier"
     found = component(section, "class", f"an Airflow notifier, such as {example}")
     section.finish()
@@ -201,271 +172,145 @@ def parse(text: str, path: Path, environ: Mapping[str, str] = os.environ) -> Sou
             f"{path}: the file's name is the source's name, which must be of {_LONGEST} letters "
             f"at most, not {len(path.stem)}"
         )
-    return _Document(path, document).source(environ)
+    mistakes = Mistakes(path)
+    found = _source(Section(mistakes, "top level", document), path.stem, environ)
+    mistakes.tell()
+    return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Defaults:
-    """What holds of tables that say nothing else of themselves."""
-
-    prefix: str
-    rules: TableRules
-    tolerance: Tolerance
-    expectations: Expectations
-
-
-@dataclass(frozen=True, slots=True)
-class _Document:
-    path: Path
-    values: dict[str, Any]
-
-    def source(self, environ: Mapping[str, str]) -> Source:
-        top = Section(self.path, "top level", self.values)
-        connector = top.take("connector", str, required=True)
-        if connector not in CONNECTORS:
-            raise SpecError(
-                f"{self.path}: top level: unknown connector '{connector}'; "
-                f"allowed are {', '.join(sorted(CONNECTORS))}"
-            )
-        lake = self._lake(top, environ)
-        alone = self._is_alone(top)
-        kafka, schedule, landing = map(top.section, ("kafka", "schedule", "landing"))
-        spark = Spark.of(top.section("spark"), alone=alone)
-        section = top.section("registry")
-        registry = Registry.of(section) if "registry" in self.values else None
-        section = top.section("catalog")
-        catalog = Catalog.of(section, self.path.stem) if "catalog" in self.values else None
-        rules = TableRules(
-            placeholder=self._placeholder(top),
-            flattened=top.take("flattened", bool),
-            sweep=top.take("sweep", bool, True),
-            hold_regress=top.take("hold_regress", bool, True),
-            settings=settings.of(top.section("settings")),
-            epochs=self._epochs(top),
-            key_framing=self._framing(top, "key_framing"),
-            value_framing=self._framing(top, "value_framing"),
-            hold_unknown=registry is not None and registry.hold,
-        )
-        tolerance = self._tolerance(top, Tolerance(duration.parse(FRESHNESS)))
-        expected = Expectations.of(top.section("expectations"))
-        prefix = self._topic_prefix(kafka)
-        source = Source(
-            name=self.path.stem,
-            connector=connector,
-            lake=lake,
-            topic_prefix=prefix,
-            kafka_connection=kafka.take("connection", str, "kafka_default"),
-            control_topics=kafka.strings("control_topics"),
-            land_schedule=schedule.take("land", str),
-            compact_schedule=schedule.take("compact", str),
-            maintain_schedule=schedule.take("maintain", str),
-            segment_bytes=landing.positive("segment_bytes", 64 << 20),
-            max_segments=landing.positive("max_segments", 64),
-            spark_operator=spark.operator,
-            spark_connection=spark.connection,
-            way=spark.way,
-            alone=alone,
-            spark_conf=spark.conf,
-            tables=self._tables(top, _Defaults(prefix, rules, tolerance, expected)),
-            default_rules=rules,
-            default_tolerance=tolerance,
-            default_expectations=expected,
-            retention=Retention.of(top.section("retention")),
-            notifiers=tuple(map(notifier, top.sections("notifier", "class"))),
-            registry=registry,
-            catalog=catalog,
-        )
-        for section in (top, kafka, schedule, landing):
-            section.finish()
-        return source
-
-    def _lake(self, top: Section, environ: Mapping[str, str]) -> str:
-        own: str | None = top.take("lake", str)
-        lake = own or environ.get(LAKE_VARIABLE)
-        if not lake:
-            raise SpecError(
-                f"{self.path}: no lake: set 'lake' to a folder or URI there, "
-                f"or the variable {LAKE_VARIABLE} for all sources"
-            )
-        strange = lakes.strange(lake)
-        if strange is not None:
-            where = "top level: 'lake'" if own else f"the variable {LAKE_VARIABLE}"
-            raise SpecError(
-                f"{self.path}: {where}: delta-rs does not find {strange!r} in {lake!r} again: name "
-                "a folder or URI without percent escapes such as %20 and without [ ] ^ | \\ and "
-                "control characters (spaces and a lone % are fine)"
-            )
-        return lake.rstrip("/")
-
-    def _is_alone(self, top: Section) -> bool:
-        engine = top.take("engine", str, "spark")
-        if engine not in {"spark", "alone"}:
-            raise SpecError(
-                f"{self.path}: top level: 'engine' must be spark or alone, not '{engine}'"
-            )
-        return bool(engine == "alone")
-
-    def _framing(self, top: Section, name: str) -> str:
-        said = top.take(name, str, Framing.AUTO)
-        if said not in set(Framing):
-            raise SpecError(
-                f"{self.path}: top level: '{name}' must be one of {', '.join(Framing)}, "
-                f"not '{said}'"
-            )
-        return str(said)
-
-    def _placeholder(self, top: Section) -> str:
-        placeholder: str = top.take("placeholder", str, PLACEHOLDER)
-        if not placeholder.strip():
-            raise SpecError(
-                f"{self.path}: top level: 'placeholder' is empty, so that every empty text would "
-                "count as not sent: write the connector's unavailable.value.placeholder"
-            )
-        return placeholder
-
-    def _topic_prefix(self, kafka: Section) -> str:
-        prefix: str = kafka.take("topic_prefix", str, required=True)
-        if not prefix.strip():
-            raise SpecError(
-                f"{self.path}: {kafka.title}: 'topic_prefix' is empty: write the connector's "
-                "topic.prefix"
-            )
-        if not _TOPIC.fullmatch(prefix):
-            raise SpecError(
-                f"{self.path}: {kafka.title}: 'topic_prefix' begins the names of topics: letters, "
-                f"digits, '.', '_' and '-' only, not {prefix!r}"
-            )
-        return prefix
-
-    def _epochs(self, top: Section) -> tuple[Epoch, ...]:
-        epochs = []
-        for section in top.sections("epoch", "number"):
-            number = section.positive("number")
-            if number > LAST_EPOCH:
-                raise SpecError(
-                    f"{self.path}: {section.title}: 'number' must be {LAST_EPOCH} or less, not "
-                    f"{number}: number the lineages of a source 1, 2, 3"
-                )
-            moment = section.take("since", datetime, required=True)
-            section.finish()
-            if moment.tzinfo is None:
-                raise SpecError(f"{self.path}: {section.title}: 'since' needs an offset from UTC")
-            epochs.append(Epoch(number, since(moment)))
-        ordered = sorted(epochs, key=lambda epoch: epoch.since)
-        for before, after in pairwise(ordered):
-            if after.since == before.since or after.number <= before.number:
-                raise SpecError(
-                    f"{self.path}: [[epoch]]: later epochs need higher numbers, and each a time of "
-                    f"its own: see those of number {before.number} and {after.number}"
-                )
-        return tuple(ordered)
-
-    def _tolerance(self, section: Section, default: Tolerance) -> Tolerance:
-        text = section.take("freshness", str)
-        quarantine = section.take("quarantine", int, default.quarantine)
-        if quarantine < 0:
-            raise SpecError(
-                f"{self.path}: {section.title}: 'quarantine' must be 0 or more, not {quarantine}"
-            )
-        try:
-            freshness = default.freshness if text is None else duration.parse(text)
-        except ValueError as error:
-            raise SpecError(f"{self.path}: {section.title}: 'freshness' {error}") from error
-        return Tolerance(freshness, quarantine)
-
-    def _tables(self, top: Section, defaults: "_Defaults") -> tuple[TableSpec, ...]:
-        tables = [self._table(section, defaults) for section in top.sections("table", "topic")]
-        for kind in ("topic", "name"):
-            values = [getattr(table, kind) for table in tables]
-            twice = next((value for value in values if values.count(value) > 1), None)
-            if twice is not None:
-                raise SpecError(f"{self.path}: two [[table]] sections have the {kind} '{twice}'")
-        return tuple(tables)
-
-    def _table(self, section: Section, defaults: "_Defaults") -> TableSpec:
-        rules = defaults.rules
-        topic = section.take("topic", str, required=True)
-        if not _TOPIC.fullmatch(topic):
-            raise SpecError(
-                f"{self.path}: {section.title}: 'topic' is the name of a topic: letters, digits, "
-                f"'.', '_' and '-' only, not {topic!r}"
-            )
-        # As without the section: what is said of a table that has a history must not rename it.
-        name = section.take("name", str, _less(defaults.prefix, topic))
-        if not _TABLE_NAME.fullmatch(name):
-            raise SpecError(
-                f"{self.path}: {section.title}: 'name' becomes a folder: letters, digits, "
-                f"'_', '.', '$' and '-' only, not {name!r}"
-            )
-        own = replace(
-            rules,
-            key=section.strings("key"),
-            track=section.strings("track"),
-            ignore=section.strings("ignore"),
-            columns=tuple(section.mapping("columns").items()),
-            never_streamed=section.strings("never_streamed"),
-            rename=tuple(section.mapping("rename").items()),
-            flattened=section.take("flattened", bool, rules.flattened),
-            sweep=section.take("sweep", bool, rules.sweep),
-            hold_regress=section.take("hold_regress", bool, rules.hold_regress),
-            one_table=section.take("one_table", bool, False),
-        )
-        tolerated = self._tolerance(section, defaults.tolerance)
-        expected = Expectations.of(section.within("expectations"), defaults.expectations)
+def _source(top: Section, name: str, environ: Mapping[str, str]) -> Source:
+    connector = top.take("connector", str, required=True)
+    if connector not in CONNECTORS and "connector" not in top.refused:
+        top.note(f"unknown connector '{connector}'; allowed are {', '.join(sorted(CONNECTORS))}")
+    alone = top.choice("engine", ("spark", "alone"), "spark") == "alone"
+    kafka, schedule, landing = map(top.section, ("kafka", "schedule", "landing"))
+    spark = Spark.of(top.section("spark"), alone=alone)
+    registry, catalog = top.section("registry"), top.section("catalog")
+    has_registry, has_catalog = "registry" in top.values, "catalog" in top.values
+    lookup = Registry.of(registry) if has_registry else None
+    prefix = _topic_prefix(kafka)
+    defaults = Defaults(
+        prefix=prefix,
+        rules=_rules(top, hold_unknown=lookup is not None and lookup.hold),
+        tolerance=Tolerance.of(top, Tolerance(duration.parse(FRESHNESS))),
+        expectations=Expectations.of(top.section("expectations")),
+    )
+    source = Source(
+        name=name,
+        connector=connector,
+        lake=_lake(top, environ),
+        topic_prefix=prefix,
+        kafka_connection=kafka.connection("kafka_default"),
+        control_topics=kafka.strings("control_topics"),
+        land_schedule=schedule.take("land", str),
+        compact_schedule=schedule.take("compact", str),
+        maintain_schedule=schedule.take("maintain", str),
+        segment_bytes=landing.number("segment_bytes", 1, default=64 << 20),
+        max_segments=landing.number("max_segments", 1, default=64),
+        spark_operator=spark.operator,
+        spark_connection=spark.connection,
+        way=spark.way,
+        alone=alone,
+        spark_conf=spark.conf,
+        tables=_tables(top, defaults),
+        default_rules=defaults.rules,
+        default_tolerance=defaults.tolerance,
+        retention=Retention.of(top.section("retention")),
+        notifiers=tuple(map(notifier, top.sections("notifier", "class"))),
+        registry=lookup,
+        catalog=Catalog.of(catalog, name) if has_catalog else None,
+        default_expectations=defaults.expectations,
+    )
+    for section in (top, kafka, schedule, landing):
         section.finish()
-        self._check(section, own)
-        self._check_nulls(section, own, expected)
-        return TableSpec(topic, name, own.renamed(), tolerated, expected)
+    return source
 
-    def _check(self, section: Section, rules: TableRules) -> None:
-        where = f"{self.path}: {section.title}"
-        for column, text in rules.columns:
-            try:
-                column_type(text)
-            except ValueError as error:
-                raise SpecError(f"{where}: 'columns.{column}': {error}") from error
-        self._check_names(where, rules)
-        both = set(rules.track) & set(rules.ignore)
-        if both:
-            raise SpecError(f"{where}: '{min(both)}' is in 'track' and in 'ignore'")
-        for name in ("key", "track"):
-            both = set(rules.never_streamed) & set(getattr(rules, name))
-            if both:
-                raise SpecError(
-                    f"{where}: '{min(both)}' is in 'never_streamed' and in '{name}': what only "
-                    "snapshots read makes no version and identifies no row"
-                )
-        contract = dict(rules.columns)
-        for name in ("key", "track", "ignore", "never_streamed", "rename"):
-            asked = rules.renamed_to if name == "rename" else getattr(rules, name)
-            unknown = [c for c in asked if contract and c not in contract]
-            if unknown:
-                raise SpecError(
-                    f"{where}: '{name}' names the column '{unknown[0]}', which 'columns' lacks; "
-                    f"there are {', '.join(contract)}"
-                )
 
-    def _check_nulls(self, section: Section, rules: TableRules, expected: Expectations) -> None:
-        """Refuses columns that the history of a contract will not have, by their names there."""
-        names = dict(rules.rename)
-        there = [names.get(column, column) for column, _ in rules.columns]
-        unknown = [column for column in expected.max_nulls if there and column not in there]
-        if unknown:
-            raise SpecError(
-                f"{self.path}: {section.title}: 'expectations.max_nulls' names the column "
-                f"'{unknown[0]}', which 'columns' lacks; there are {', '.join(there)}"
+def _rules(top: Section, *, hold_unknown: bool) -> TableRules:
+    framings = list(Framing)
+    placeholder: str = top.take("placeholder", str, PLACEHOLDER)
+    if not placeholder.strip():
+        top.refuse(
+            "placeholder",
+            "is empty, so that every empty text would count as not sent: write the connector's "
+            "unavailable.value.placeholder",
+        )
+    return TableRules(
+        placeholder=placeholder,
+        flattened=top.take("flattened", bool),
+        sweep=top.take("sweep", bool, True),
+        hold_regress=top.take("hold_regress", bool, True),
+        settings=settings.of(top.section("settings")),
+        epochs=_epochs(top),
+        key_framing=top.choice("key_framing", framings, Framing.AUTO),
+        value_framing=top.choice("value_framing", framings, Framing.AUTO),
+        hold_unknown=hold_unknown,
+    )
+
+
+def _lake(top: Section, environ: Mapping[str, str]) -> str:
+    own: str | None = top.take("lake", str)
+    lake = own or environ.get(LAKE_VARIABLE) or ""
+    if not lake:
+        top.mistakes.note(
+            f"no lake: set 'lake' to a folder or URI there, or the variable {LAKE_VARIABLE} for "
+            "all sources"
+        )
+    strange = lakes.strange(lake)
+    if strange is not None:
+        where = "top level: 'lake'" if own else f"the variable {LAKE_VARIABLE}"
+        top.mistakes.note(
+            f"{where}: delta-rs does not find {strange!r} in {lake!r} again: name a folder or URI "
+            "without percent escapes such as %20 and without [ ] ^ | \\ and control characters "
+            "(spaces and a lone % are fine)"
+        )
+    return lake.rstrip("/")
+
+
+def _topic_prefix(kafka: Section) -> str:
+    prefix: str = kafka.take("topic_prefix", str, required=True)
+    if not prefix.strip():
+        kafka.refuse("topic_prefix", "is empty: write the connector's topic.prefix")
+    elif not TOPIC.fullmatch(prefix):
+        kafka.refuse(
+            "topic_prefix",
+            f"begins the names of topics: letters, digits, '.', '_' and '-' only, not {prefix!r}",
+        )
+    return prefix
+
+
+def _epochs(top: Section) -> tuple[Epoch, ...]:
+    epochs = []
+    for section in top.sections("epoch", "number"):
+        number = section.number("number", 1)
+        if number > LAST_EPOCH:
+            section.refuse(
+                "number",
+                f"must be {LAST_EPOCH} or less, not {number}: number the lineages of a source 1, "
+                "2, 3",
             )
-
-    def _check_names(self, where: str, rules: TableRules) -> None:
-        """Refuses names that columns cannot have, or that two of them would have."""
-        names = dict(rules.rename)
-        wrong = naming.fault(names.values())
-        if wrong is not None:
-            old = next(old for old, new in reversed(names.items()) if new == wrong[0])
-            raise SpecError(f"{where}: 'rename.{old}': {wrong[1]}")
-        kept = {column for column, _ in rules.columns} - names.keys()
-        twice = next((old for old, new in names.items() if new in kept), None)
-        if twice is not None:
-            raise SpecError(
-                f"{where}: 'rename.{twice}': 'columns' has a column '{names[twice]}' already"
+        moment = section.take("since", datetime, required=True)
+        if moment.tzinfo is None:
+            section.refuse("since", "needs an offset from UTC")
+        section.finish()
+        if not section.refused:
+            epochs.append(Epoch(number, since(moment)))
+    ordered = sorted(epochs, key=lambda epoch: epoch.since)
+    for before, after in pairwise(ordered):
+        if after.since == before.since or after.number <= before.number:
+            top.mistakes.note(
+                "[[epoch]]: later epochs need higher numbers, and each a time of its own: see "
+                f"those of number {before.number} and {after.number}"
             )
+    return tuple(ordered)
+
+
+def _tables(top: Section, defaults: Defaults) -> tuple[TableSpec, ...]:
+    tables = [TableSpec.of(section, defaults) for section in top.sections("table", "topic")]
+    for kind in ("topic", "name"):
+        values = Counter(getattr(table, kind) for table in tables)
+        for value, times in values.items():
+            if value and times > 1:
+                number = "two" if times == 2 else str(times)
+                top.mistakes.note(f"{number} [[table]] sections have the {kind} '{value}'")
+    return tuple(tables)

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from strandline.errors import SpecError
-from strandline.runs.way import Way, way
+from strandline.runs.way import Way
 from strandline.sources.component import Component, component
 from strandline.sources.section import Section
 
@@ -35,26 +34,24 @@ class Spark:
 
 
 def _way(section: Section, *, alone: bool) -> Way:
-    where = f"{section.path}: {section.title}: 'way'"
-    asked = way(section.take("way", str, Way.AUTO), where)
+    asked = Way(section.choice("way", list(Way), Way.AUTO))
     if alone and asked is Way.SPREAD:
-        raise SpecError(f'{where} is spread, which takes Spark: leave out engine = "alone"')
+        section.refuse("way", 'is spread, which takes Spark: leave out engine = "alone"')
     return Way.ALONE if alone else asked
 
 
 def _operator(section: Section, *, alone: bool) -> Component | None:
-    where = f"{section.path}: {section.title}"
     if section.take("operator", str) is None:
         if section.take("arguments", dict) is not None:
-            raise SpecError(f"{where}: 'arguments' are those of an operator: name it in 'operator'")
+            section.refuse("arguments", "are those of an operator: name it in 'operator'")
         return None
     found = component(section, "operator", f"an Airflow operator, such as {_LIVY}")
     if alone:
-        raise SpecError(f"{where}: 'operator' takes Spark: leave out engine = \"alone\"")
-    own = next((key for key in ("connection", "conf") if key in section.values), None)
-    if own is not None:
-        raise SpecError(
-            f"{where}: '{own}' is for spark-submit, which no other operator runs: say it in "
-            f"'arguments', as {found.path.rpartition('.')[2]} has it"
+        section.refuse("operator", 'takes Spark: leave out engine = "alone"')
+    for own in sorted({"connection", "conf"} & section.values.keys()):
+        section.refuse(
+            own,
+            "is for spark-submit, which no other operator runs: say it in 'arguments', as "
+            f"{found.path.rpartition('.')[2]} has it",
         )
     return found

@@ -7,7 +7,8 @@ import pytest
 from strandline.errors import SpecError
 from strandline.sources.expectations import Expectations
 from strandline.sources.registry import Registry
-from strandline.sources.source import LAKE_VARIABLE, Tolerance, load
+from strandline.sources.source import LAKE_VARIABLE, load
+from strandline.sources.table import Tolerance
 
 GOOD = """
 connector = "postgresql"
@@ -192,9 +193,66 @@ def epochs(*told):
 def test_a_wrong_source_file_is_refused_with_where_and_what_was_allowed(tmp_path, text, parts):
     with pytest.raises(SpecError) as refused:
         source(tmp_path, text)
-    assert "\n" not in str(refused.value)
+    first, *others = str(refused.value).splitlines()
+    assert not others or first.endswith(f": {len(others)} mistakes:")
     for part in ["shop.toml", *parts]:
         assert part in str(refused.value)
+
+
+def test_every_mistake_of_every_section_is_told_at_once(tmp_path):
+    wrong = """
+connector = "access"
+engine = "alon"
+colour = "red"
+[kafka]
+topicprefix = "shop"
+[schedule]
+land = 5
+[landing]
+max_segments = 0
+[retention]
+versions = "soon"
+landing = "1h"
+[registry]
+retries = 99
+[[table]]
+topic = "shop.public.orders"
+key = [1, "id"]
+track = ["a"]
+ignore = ["a"]
+freshness = "late"
+[[table]]
+topic = " "
+name = "../x"
+[[notifier]]
+class = "mail"
+"""
+    with pytest.raises(SpecError) as refused:
+        source(tmp_path, wrong, lake=None)
+    head, *lines = str(refused.value).splitlines()
+    assert head == f"{tmp_path / 'shop.toml'}: {len(lines)} mistakes:"
+    for said in (
+        "- top level: unknown connector 'access'; allowed are",
+        "- top level: 'engine' must be spark or alone, not 'alon'",
+        "- top level: unknown key 'colour'; allowed are",
+        "- no lake: set 'lake'",
+        "- [kafka]: 'topic_prefix' is missing (a string)",
+        "- [kafka]: unknown key 'topicprefix'; allowed are",
+        "- [schedule]: 'land' must be a string, not 5",
+        "- [landing]: 'max_segments' must be 1 or more, not 0",
+        "- [retention]: 'versions' must be a duration such as",
+        "- [retention]: 'landing' must be 1d or longer",
+        "- [registry]: 'connection' is missing (a string)",
+        "- [registry]: 'retries' must be 0 to 20, not 99",
+        "- [[table]] shop.public.orders: 'key' must hold strings only",
+        "- [[table]] shop.public.orders: 'a' is in 'track' and in 'ignore'",
+        "- [[table]] shop.public.orders: 'freshness' must be a duration such as",
+        "- [[table]] 2: 'topic' is the name of a topic",
+        "- [[table]] 2: 'name' becomes a folder",
+        "- [[notifier]] mail: 'class' must be the import path",
+    ):
+        assert [line for line in lines if line.startswith(said)], said
+    assert len(lines) == 18  # and nothing that follows from them
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from strandline.runs.manifest import Work
 from strandline.runs.segment import Gap
 from strandline.runs.standing import Ended, Loss, Run, SourceStanding, TableStanding
 from strandline.runs.watch import Kind, State, look
-from strandline.sources.source import Tolerance
+from strandline.sources.table import Tolerance
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
