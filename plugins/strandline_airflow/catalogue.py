@@ -101,13 +101,11 @@ class _Reading:
     @staticmethod
     def of(source: Source, watermarks: Iterable[Watermarks] | None) -> "_Reading":
         lake = SourceLake(source.lake, source.name)
-        zone, publications = LandingZone(lake), Publications(lake)
+        zone = LandingZone(lake)
         # Published first: what is published meanwhile looks as if it were waiting, not as if lost.
-        published = {row.topic: row for row in publications.last()}
-        marks = _marks(publications, [topic for topic, row in published.items() if row.held])
-        runs = publications.runs(RUNS)
+        published, marks, runs = _told(lake, tables.stamp(lake.publications))
         landed: defaultdict[str, list[Landed]] = defaultdict(list)
-        registered = zone.landed()
+        registered = _landed(lake, tables.stamp(lake.landing), tables.stamp(lake.partitions))
         for one in registered:
             landed[one.topic].append(one)
         return _Reading(
@@ -159,7 +157,7 @@ class _Reading:
 
     def _published(self, bare: TableStanding, row: Published) -> TableStanding:
         mark = self.marks.get(row.topic, {})
-        cut = next(self._compactions(), asdict(row))
+        cut = next(self._compactions(), None) or asdict(row)
         return replace(
             bare,
             run=cut["number"],
@@ -192,6 +190,25 @@ class _Reading:
         """When the oldest of what is missing had landed."""
         uri = SourceLake(self.source.lake, self.source.name).landing
         return _landed_at(uri, min(self._covered(topic) + 1, self.version), self.version, missing)
+
+
+@lru_cache(maxsize=64)
+def _told(
+    lake: SourceLake, _of: tables.Stamp | None
+) -> tuple[Mapping[str, Published], Mapping[str, Mapping[str, Any]], Sequence[Mapping[str, Any]]]:
+    """The last publication by topic, the marks of the last runs, and these; of that version."""
+    publications = Publications(lake)
+    published = {row.topic: row for row in publications.last()}
+    marks = _marks(publications, [topic for topic, row in published.items() if row.held])
+    return published, marks, publications.runs(RUNS)
+
+
+@lru_cache(maxsize=64)
+def _landed(
+    lake: SourceLake, _of: tables.Stamp | None, _registered: tables.Stamp | None
+) -> tuple[Landed, ...]:
+    """How far everything is landed, at these versions: a log is asked for each partition."""
+    return LandingZone(lake).landed()
 
 
 def _marks(publications: Publications, held: Collection[str]) -> Mapping[str, Mapping[str, Any]]:

@@ -46,7 +46,7 @@ class Section:
         self.asked[key] = kind
         value = self.values.get(key, default)
         given = value is not None or key in self.values
-        if not given and required:
+        if value is None and required:
             self.refuse(key, f"is missing ({article(kind)})")
         elif given and not _is(value, kind):
             unshown = kind is dict or isinstance(value, dict | list | date | time | None)

@@ -28,13 +28,13 @@ def happened(row: Row) -> str:
     """The last thing that happened to the row of a version: what ended it, else what began it."""
     how = row[CLOSED_BY]
     if how is None:
-        return _began(row)
+        return began(row)
     return f"moved to {row[MOVED_TO]}" if how == ClosedBy.KEY_MOVE else _CLOSED[ClosedBy(str(how))]
 
 
 def opening(bar: Bar) -> str:
     """What began a version."""
-    return _began(bar.row)
+    return began(bar.row)
 
 
 def closing(bar: Bar) -> str:
@@ -42,7 +42,8 @@ def closing(bar: Bar) -> str:
     return "stands" if bar.row[CLOSED_BY] is None else happened(bar.row)
 
 
-def _began(row: Row) -> str:
+def began(row: Row) -> str:
+    """What began a version, by its row."""
     how = opened_by(row)
     return f"moved here from {row[MOVED_FROM]}" if how is Opened.KEY_MOVE else _OPENED[how]
 

@@ -108,7 +108,9 @@ def test_every_broken_source_file_is_named(folder):
     add(folder, "two", 'connector = "clay tablets"\n')
     (text,) = bag().import_errors.values()
     assert f"{folder}/one.toml: not valid TOML" in text
-    assert f"{folder}/two.toml: top level: unknown connector 'clay tablets'" in text
+    assert f"{folder}/two.toml: 3 mistakes:" in text
+    assert "\n- top level: unknown connector 'clay tablets'" in text
+    assert "\n- [kafka]: 'topic_prefix' is missing" in text
 
 
 @pytest.mark.parametrize("key", ["land", "compact", "maintain"])

@@ -5,7 +5,9 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from strandline_airflow.page.findings import _indented, _never_seen, _text
+from strandline_airflow.page.findings.key import _never_seen
+from strandline_airflow.page.findings.record import _indented
+from strandline_airflow.page.findings.texts import text
 
 
 @pytest.mark.parametrize(
@@ -31,7 +33,7 @@ def test_what_is_beside_an_embedded_schema_is_shown_first():
 
 
 def test_a_long_value_is_cut():
-    assert _text(("ä" * 10).encode(), 3) == "äää…"
+    assert text(("ä" * 10).encode(), 3) == "äää…"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from deltalake import DeltaTable, write_deltalake
 from strandline_airflow.landing.kafka import KafkaSegments
 from strandline_airflow.landing.zone import GAPS, LandingZone, Progress
 from strandline_airflow.ledger import ROW_GROUP
-from strandline_airflow.page import findings
+from strandline_airflow.page.findings import record as records
 
 from bench import landed
 from examples.embedded_kafka import EmbeddedKafka
@@ -110,7 +110,7 @@ def test_a_record_whose_time_no_calendar_has_is_landed_without_one(shop, record,
     shop.land(shop.segment(0, 1))
     (row,) = shop.rows("offset", "timestamp", "timestamp_type")
     assert row == {"offset": 0, "timestamp": time, "timestamp_type": 1}
-    (shown,) = findings.record(shop.lake, TOPIC, 0, 0)
+    (shown,) = records.record(shop.lake, TOPIC, 0, 0)
     assert shown.timestamp == str(rendering.plain(time) or "none")
 
 

@@ -20,8 +20,7 @@ from airflow.utils.types import DagRunTriggeredByType
 from deltalake import write_deltalake
 from page_stage import EVIL, HISTORY, NOON, ORDERS, client, version
 from sqlalchemy import delete, select
-from strandline_airflow.page import app as page
-from strandline_airflow.page import chapters, permission
+from strandline_airflow.page import asked, chapters, permission
 from strandline_airflow.watching import Watcher
 
 from strandline.changes.version import ClosedBy
@@ -77,7 +76,7 @@ def test_a_viewer_sees_it(server, see, source):
 
 
 def test_it_only_reads(server, source):
-    for view in ("", "source", "table", "quarantine", "key", "record", "changes", "rows"):
+    for view in ("", "source", "table", "quarantine", "key", "record", "changes", "change", "rows"):
         answer = client(server, "vic", "v").post(view, params={"source": source.name})
         assert answer.status_code == 405
 
@@ -169,7 +168,7 @@ def test_what_is_wrong_with_a_source_file_is_told_to_whoever_may_read_its_dag(
         (source_path.parent / f"{name}.toml").write_text('connector = "clay tablets"')
     monkeypatch.setattr(permission, "get_auth_manager", lambda: allowing("compact__hers"))
     text = see("").text
-    assert "hers.toml: top level: unknown connector" in text
+    assert "hers.toml: 3 mistakes: - top level: unknown connector" in text
     assert "theirs" not in text
     found = see("source", source="theirs")
     assert (found.status, "clay" in found.text) == (404, False)
@@ -177,12 +176,12 @@ def test_what_is_wrong_with_a_source_file_is_told_to_whoever_may_read_its_dag(
 
 def test_a_source_file_that_breaks_what_reads_it_is_told_too(see, source_path, monkeypatch):
     (source_path.parent / "odd.toml").write_text("x = 1")
-    real = page.source_file.load
+    real = asked.source_file.load
 
     def load_badly(path):
         return {}["column"] if path.stem == "odd" else real(path)
 
-    monkeypatch.setattr(page.source_file, "load", load_badly)
+    monkeypatch.setattr(asked.source_file, "load", load_badly)
     text = see("").text
     assert "odd.toml: KeyError: 'column'" in text
     assert "shop" in text
@@ -406,10 +405,37 @@ def test_versions_are_told_by_what_they_changed_in_words_and_in_sqls_spelling(
 @pytest.mark.usefixtures("published")
 def test_the_keys_that_changed_last_are_told_with_what_happened_to_them(see):
     found = see("changes", source="shop", table="orders")
-    assert '2026-11-20 12:00:04 {"id":2} table truncated' in found.text
+    assert "2026-11-20 12:00:04 1 row table truncated" in found.text
     assert '2026-11-20 12:00:03 {"id":9} moved here from {"id":1}' in found.text
     assert '{"id":1} moved to {"id":9}' in found.text
     assert any("key?source=shop" in link for link in found.links)
+
+
+@pytest.mark.usefixtures("published")
+def test_a_move_is_told_with_both_of_its_keys_and_a_truncate_with_all_that_it_ended(
+    see, history, arrive, publish
+):
+    moved = see("change", source="shop", table="orders", at="0003").text
+    assert "2026-11-20 12:00:03 UTC: 1 version ended, 1 version began" in moved
+    assert 'ended: moved to {"id":9}' in moved
+    assert 'began: moved here from {"id":1}' in moved
+    keys = [f'{{"id":{number}}}' for number in range(4)]
+    history(*({"key": key, "ended": 9, "closed_by": ClosedBy.TRUNCATE} for key in keys))
+    arrive(ORDERS, 1)
+    publish(orders={"history_version": 1})
+    truncated = see("changes", source="shop", table="orders")
+    assert "2026-11-20 12:00:09 4 rows table truncated" in truncated.text
+    (link,) = [link for link in truncated.links if link.startswith("change?")]
+    assert "4 versions ended, 0 versions began" in see(link).text
+    assert see(link).text.count("ended: table truncated") == 4
+    unknown = see("change", source="shop", table="orders", at="ffff' OR ''='")
+    assert (unknown.status, "nothing of orders began or ended at" in unknown.text) == (400, True)
+
+
+@pytest.mark.usefixtures("published")
+def test_a_key_leads_to_what_its_move_did_to_others(see):
+    links = see("key", source="shop", table="orders", key="1").links
+    assert any(link.startswith("change?") and link.endswith("at=0003") for link in links)
 
 
 @pytest.mark.usefixtures("published")
@@ -463,7 +489,7 @@ def test_every_link_is_relative_and_leads_somewhere(see, quarantine):
             if not link.startswith("../dags/") and link.removeprefix("./") not in seen:
                 left.append(link.removeprefix("./"))
     views = {view.partition("?")[0] for view in seen}
-    assert views == {"", "source", "table", "quarantine", "key", "record", "changes"}
+    assert views == {"", "source", "table", "quarantine", "key", "record", "changes", "change"}
 
 
 # ---------------------------------------------------- bad input

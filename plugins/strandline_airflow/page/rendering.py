@@ -14,6 +14,7 @@ from markupsafe import Markup
 from strandline.sources import duration
 from strandline.timelines import picture, words
 from strandline.timelines.timeline import Opened
+from strandline_airflow.page.findings import changes
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _SCRIPT = (_TEMPLATES / "frame.js").read_text()
@@ -54,8 +55,11 @@ _templates = Environment(
 )
 _templates.globals.update(
     address=address,
+    across=changes.reaches_others,
     clock=_clock,
     closing=words.closing,
+    happened=words.happened,
+    began=words.began,
     opening=words.opening,
     spelled=words.spelled,
     not_sent=words.NOT_SENT,

@@ -24,6 +24,7 @@ from strandline.runs import commit
 STORAGE_VARIABLE = "STRANDLINE_STORAGE_OPTIONS"
 
 Value = str | int | Sequence[str | int]
+Stamp = tuple[str, int]  # a table's identity, which one made anew has not, and its version
 
 # More names than these are no condition for a reader any more: it reads all there is.
 MOST_NAMES = 2_000
@@ -67,6 +68,12 @@ def opened(uri: str, version: int | None = None) -> DeltaTable | None:
             if _is_denied(error):
                 raise
             return None
+
+
+def stamp(uri: str) -> Stamp | None:
+    """What tells a table as it stands now from any other; None where there is no such table."""
+    table = opened(uri)
+    return None if table is None else (str(table.metadata().id), table.version())
 
 
 def has_vectors(table: DeltaTable | None) -> bool:
