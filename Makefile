@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e spark fuzz chaos bench bench-small bench-core auto-cdc up setup jars chromium kafka s3 registry lint lock clean
+.PHONY: help demo test e2e spark fuzz chaos bench bench-small bench-core auto-cdc up setup jars chromium kafka s3 registry trino duckdb lint lock clean
 
 BIN := .venv/bin
 
@@ -31,7 +31,7 @@ demo: jars ## replay two recorded databases through Kafka, Airflow and Spark; co
 test: jars s3 lint ## check style, types and import rules, then run the tests
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
-e2e: jars chromium kafka registry s3 ## run what `make test` has no time for outside of Spark: DAGs, the browser
+e2e: jars chromium kafka registry s3 trino duckdb ## run what `make test` has no time for outside of Spark: DAGs, the browser
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests --ignore tests/spark -m heavy $(PYTEST)
 
 spark: jars ## run every case, capture and test that Spark has (an hour or more)
@@ -82,6 +82,12 @@ s3: setup ## fetch the S3-compatible store that `make test` starts
 registry: setup ## fetch the schema registry that `make e2e` starts, and a converter for it
 	@sh setup.sh registry
 
+trino: setup ## fetch the Trino that `make e2e` reads histories with (800 MB)
+	@sh setup.sh trino
+
+duckdb: setup ## make the environment of the DuckDB that `make e2e` reads histories with
+	@sh setup.sh duckdb
+
 lint: setup ## ruff, mypy and the import contracts
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -93,6 +99,8 @@ lock: ## resolve requirements.in into requirements.txt (needs uv)
 	  --custom-compile-command "make lock" requirements.in -o requirements.txt
 	uv pip compile --universal --generate-hashes --python-version 3.11 --no-annotate \
 	  --custom-compile-command "make lock" bench/auto_cdc/requirements.in -o bench/auto_cdc/requirements.txt
+	uv pip compile --universal --generate-hashes --python-version 3.11 --no-annotate \
+	  --custom-compile-command "make lock" tests/fixtures/duckdb/requirements.in -o tests/fixtures/duckdb/requirements.txt
 	for image in airflow spark; do \
 	  uv pip compile --universal --generate-hashes --python-version 3.11 --no-annotate \
 	    --custom-compile-command "make lock" docker/$$image/requirements.in -o docker/$$image/requirements.txt; \

@@ -8,6 +8,8 @@
 #   setup.sh kafka    fetches a Kafka broker that tests and benchmarks start
 #   setup.sh s3       fetches an S3-compatible store that tests start
 #   setup.sh registry fetches a schema registry that tests start, and Connect's converter for it
+#   setup.sh trino    fetches a Trino that tests read histories with
+#   setup.sh duckdb   makes the environment of a DuckDB with its Delta extension, for the same
 #   setup.sh auto-cdc makes the environment of Spark 4.3, whose AUTO CDC the benchmark can race
 #
 # Each step does nothing where its work is done. What goes wrong is said in one line that names
@@ -23,6 +25,8 @@ S3PROXY_VERSION="4.1.0"
 REGISTRY_VERSION="3.3.3"
 CONVERTER_VERSION="2.6.13.Final" # the last that Maven Central has with all that it needs
 REGISTRY_SHA256="8bc6751c76d963734224b01d5e7f84ccb3cb61c87d3bd77c36c35f10a5cbed63"
+TRINO_VERSION="476" # the last that Maven Central has
+TRINO_SHA256="cfd5accde17e8ebd251eeeb78aed1f490e77bb3a164d95a0f454bf8a7c1cbd3f"
 ICEBERG_VERSION="1.12.0"
 ECJ_VERSION="3.42.0"
 VENV=".venv"
@@ -219,29 +223,64 @@ setup_registry() {
     fetch avro-converter io.apicurio apicurio-registry-utils-converter "$CONVERTER_VERSION"
 }
 
-# It comes as an archive with all that it needs, which only a file can tell Ivy. The Java that it
-# runs on is newer than Spark's, and one of the locked packages.
+# The Java that it runs on is newer than Spark's, and one of the locked packages.
 fetch_registry() {
     name="apicurio-registry-app"
+    retrieve_archive registry io.apicurio "$name" "$REGISTRY_VERSION" \
+        "$name-$REGISTRY_VERSION-all.tar.gz" "$REGISTRY_SHA256" 'maven:classifier="all"'
+    tar -xzf "$archive" --no-same-owner -C "$VENV/registry"
+    rm "$archive"
+    printf '%s\n' "$REGISTRY_VERSION" >"$VENV/registry/.version"
+}
+
+# --- Engines that read histories -------------------------------------------------------------
+
+# Of Trino's plugins the one for Delta stays: the others are more than half of its 900 MB. Its files
+# are links to theirs, so all are unpacked.
+setup_trino() {
+    is_fetched trino "$TRINO_VERSION" && return 0
+    name="trino-server-$TRINO_VERSION"
+    retrieve_archive trino io.trino trino-server "$TRINO_VERSION" "$name.tar.gz" "$TRINO_SHA256"
+    tar -xzf "$archive" --no-same-owner -C "$VENV/trino"
+    mkdir "$VENV/trino/plugin"
+    mv "$VENV/trino/$name/lib" "$VENV/trino"
+    mv "$VENV/trino/$name/plugin/delta-lake" "$VENV/trino/plugin"
+    rm -r "$archive" "${VENV:?}/trino/$name"
+    printf '%s\n' "$TRINO_VERSION" >"$VENV/trino/.version"
+}
+
+# Beside the environment of the project, since the extension is published for fewer versions.
+setup_duckdb() {
+    home="$VENV/duckdb"
+    listed="tests/fixtures/duckdb/requirements.txt"
+    cmp -s "$listed" "$home/.complete" && return 0
+    say "making $home: a DuckDB with its Delta extension, once"
+    "$VENV/bin/python" -m venv --clear "$home"
+    "$home/bin/python" -m pip --disable-pip-version-check --no-input --quiet \
+        install --require-hashes -r "$listed" ||
+        stop "pip could not install DuckDB; its reason stands above this line"
+    cp "$listed" "$home/.complete"
+}
+
+# retrieve_archive FOLDER ORGANISATION NAME VERSION FILE SHA256 [ATTRIBUTE]: into an empty folder,
+# as $archive, what comes as an archive with all that it needs, which only a file can tell Ivy.
+retrieve_archive() {
     mkdir -p "$LOG_DIR"
-    cat >"$LOG_DIR/registry.xml" <<XML
+    cat >"$LOG_DIR/$1.xml" <<XML
 <ivy-module version="2.0" xmlns:maven="http://ant.apache.org/ivy/maven">
-  <info organisation="strandline" module="registry"/>
+  <info organisation="strandline" module="$1"/>
   <dependencies>
-    <dependency org="io.apicurio" name="$name" rev="$REGISTRY_VERSION" transitive="false">
-      <artifact name="$name" type="tar.gz" ext="tar.gz" maven:classifier="all"/>
+    <dependency org="$2" name="$3" rev="$4" transitive="false">
+      <artifact name="$3" type="tar.gz" ext="tar.gz" ${7-}/>
     </dependency>
   </dependencies>
 </ivy-module>
 XML
-    retrieve registry "$name $REGISTRY_VERSION" -ivy "$LOG_DIR/registry.xml"
-    archive="$VENV/registry/$name-$REGISTRY_VERSION-all.tar.gz"
-    is_sha256 "$archive" "$REGISTRY_SHA256" ||
+    archive="$VENV/$1/$5" sha256="$6"
+    retrieve "$1" "$3 $4" -ivy "$LOG_DIR/$1.xml"
+    is_sha256 "$archive" "$sha256" ||
         stop "$archive is not what was published when it was locked here (its SHA-256 is another):" \
             "remove it from Ivy's cache and try again"
-    tar -xzf "$archive" --no-same-owner -C "$VENV/registry"
-    rm "$archive"
-    printf '%s\n' "$REGISTRY_VERSION" >"$VENV/registry/.version"
 }
 
 is_sha256() {
@@ -317,6 +356,9 @@ case "${1-}" in
     kafka) setup_kafka ;;
     s3) setup_s3 ;;
     registry) setup_registry ;;
+    trino) setup_trino ;;
+    duckdb) setup_duckdb ;;
     auto-cdc) setup_auto_cdc ;;
-    *) stop "usage: setup.sh python | java | jars | chromium | kafka | s3 | registry | auto-cdc" ;;
+    *) stop "usage: setup.sh python | java | jars | chromium | kafka | s3 | registry | trino |" \
+        "duckdb | auto-cdc" ;;
 esac

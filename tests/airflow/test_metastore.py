@@ -1,13 +1,17 @@
 """Publications in a Hive metastore, which is a real one: that which Spark brings along."""
 
+import functools
 import itertools
 import json
 import shutil
 
 import metastore_stage
+import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
 from page_stage import ORDERS
 from pymetastore.hive_metastore.ttypes import Database
+from strandline_airflow.dag import source_dags
 from strandline_airflow.metastore.client import Metastore
 from strandline_airflow.metastore.entries import Entries
 from strandline_airflow.metastore.registration import register
@@ -60,6 +64,32 @@ def run(arrive, publish, history):
     return run
 
 
+@pytest.fixture
+def history_of(lake):
+    """Adds a version of a row that has one more column to the history."""
+
+    def write(**more):
+        path = lake.history("orders")
+        rows = DeltaTable(path).to_pyarrow_table().to_pylist()
+        write_deltalake(
+            path,
+            pa.Table.from_pylist([{**row, **more} for row in rows]),
+            mode="append",
+            schema_mode="merge",
+        )
+
+    return write
+
+
+def test_only_a_source_with_a_catalog_registers_behind_its_publications(says, source_path):
+    dags = [dag for dag in source_dags(source_path) if dag.has_task("publish")]
+    assert not any(dag.has_task("register") for dag in dags)
+    says()
+    for dag in source_dags(source_path):
+        if dag.has_task("publish"):
+            assert dag.get_task("register").upstream_task_ids == {"publish"}
+
+
 def test_a_publication_gives_a_history_its_views_and_its_cut(run, says, metastore, lake):
     run()
     source = says()
@@ -97,11 +127,82 @@ def test_what_somebody_dropped_or_changed_is_mended_by_the_next_run(run, says, m
     metastore.drop_table(database, "orders")
     wrong = Entries(source.name, "somebody")
     schema = '{"type":"struct","fields":[{"name":"id","type":"long"}]}'
-    metastore.alter_table(wrong.current(database, "orders", schema))
-    metastore.alter_function(wrong.as_of(database, "orders", schema))
+    metastore.alter_table(wrong.current(database, "orders", schema, 7))
+    metastore.drop_function(database, "orders_as_of")
+    metastore.create_function(wrong.as_of(database, "orders", schema))
     register(source)
     assert metastore_stage.known(metastore, database) == before
     assert "_entity_id" in metastore.function(database, "orders_as_of").resourceUris[0].uri
+
+
+def test_a_table_without_news_is_not_read_for_its_columns(run, says, metastore, lake):
+    run()
+    source = says()
+    register(source)
+    before = metastore.tables(source.catalog.database)
+    shutil.rmtree(lake.history("orders"))
+    register(source)
+    assert metastore.tables(source.catalog.database) == before
+
+
+def test_a_history_that_is_not_there_is_told(run, says, lake, metastore):
+    run()
+    shutil.rmtree(lake.history("orders"))
+    with pytest.raises(Terminal, match="which is published: restore it"):
+        register(says())
+    assert metastore.tables(says().catalog.database) == []
+
+
+def test_a_column_that_came_is_in_the_views(run, says, metastore, history_of, publish, arrive):
+    run()
+    source = says()
+    register(source)
+    history_of(new="text")
+    arrive(ORDERS, 1)
+    publish(orders={"history_version": 1})
+    register(source)
+    database = source.catalog.database
+    assert "`new`" in metastore_stage.known(metastore, database)["orders_current"]
+    assert "`new`" in metastore.function(database, "orders_as_of").resourceUris[0].uri
+    cut = metastore_stage.known(metastore, source.catalog.cut(1))
+    assert "`new`" not in cut["orders"]
+
+
+def test_a_registration_that_was_killed_at_any_step_is_done_by_its_repetition(
+    run, says, metastore, monkeypatch
+):
+    run()
+    source = says("publications = 1")
+    register(source)
+    run()
+    killed = 0
+    while not done_but_for_one_step(source, monkeypatch):
+        killed += 1
+    assert killed == 4  # between a view altered, a database and a view made, those before dropped
+    assert metastore.databases(source.catalog.cut("*")) == [source.catalog.cut(2)]
+    cut = metastore_stage.known(metastore, source.catalog.cut(2))
+    assert cut["orders"].endswith("VERSION AS OF 1")
+
+
+def done_but_for_one_step(source, monkeypatch):
+    """Lets a registration change one thing and dies at the next; True where there is none."""
+    left = iter([1])
+
+    def dying(metastore, *names, call):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return call(metastore, *names)
+
+    with monkeypatch.context() as killed:
+        for name in vars(Metastore):
+            if name.startswith(("create_", "alter_", "drop_")):
+                call = getattr(Metastore, name)
+                killed.setattr(Metastore, name, functools.partialmethod(dying, call=call))
+        try:
+            register(source)
+        except KeyboardInterrupt:
+            return False
+    return True
 
 
 def test_a_table_that_is_given_another_name_loses_the_one_before(run, says, metastore):

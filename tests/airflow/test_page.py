@@ -456,6 +456,14 @@ def test_a_table_says_where_its_history_lies_and_how_it_is_read(see, lake):
     text = see("table", source="shop", table="orders").text
     path = lake.history("orders")
     assert f"delta.`{path}` VERSION AS OF 0 WHERE _is_current" in text
+    assert "In the catalog" not in text
+
+
+@pytest.mark.usefixtures("published")
+def test_a_table_says_what_it_is_called_in_the_catalog(see, source_path):
+    source_path.write_text(source_path.read_text() + '[catalog]\ndatabase = "web"\n')
+    text = see("table", source="shop", table="orders").text
+    assert "In the catalog it is web.orders" in text
 
 
 @pytest.mark.usefixtures("published")

@@ -1,14 +1,19 @@
-"""Histories by name: from Kafka by the DAGs into a metastore, where Spark finds and reads them.
+"""Histories by name: from Kafka by the DAGs into a metastore, where Spark and Trino find them.
+
+DuckDB reads the same by path.
 
 What is asked is what docs/reading-history.md says, word by word.
 """
 
+import json
 import re
+import subprocess
 from pathlib import Path
 
 import catalog_reader
 import metastore_stage
 import pytest
+import trino_stage
 from events import COLUMNS, Stream
 from shop_stage import opened
 from strandline_airflow.metastore.client import Metastore
@@ -17,7 +22,8 @@ from examples.embedded_kafka import EmbeddedKafka
 
 pytestmark = pytest.mark.heavy
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "reading-history.md"
+PROJECT = Path(__file__).parents[2]
+DOCUMENT = PROJECT / "docs" / "reading-history.md"
 SHELF = "shop.public.shelf"
 ODD = {"type": "string", "optional": True, "field": "at"}  # as the function's parameter
 
@@ -152,6 +158,72 @@ def test_entries_have_the_form_that_spark_gives_its_own(spark_says):
     assert {each.resourceUris[0].uri[:4] for each in functions} == {"000{"}
 
 
+@pytest.fixture(scope="module")
+def trino(shop, hive, tmp_path_factory):  # noqa: ARG001 - whose histories are there
+    with trino_stage.opened(tmp_path_factory.mktemp("trino"), hive.uri) as trino:
+        yield trino
+
+
+def test_trino_reads_the_rows_of_now_and_those_at_a_time(trino):
+    current, as_of, *_ = statements("Trino")
+    rows = [row[:4] for row in trino.rows(current)]
+    assert sorted(rows) == [[1, "bob", None, "work"], [2, "eve", None, "sea"]]
+    assert sorted(row[:4] for row in trino.rows(as_of)) == sorted(rows)
+
+
+def test_trino_finds_the_versions_of_a_publication_and_reads_several_tables_at_them(trino):
+    *_, versions, joined = statements("Trino")
+    assert sorted(trino.rows(versions)) == [["public.item", 2], ["public.shelf", 0]]
+    assert trino.rows(joined) == [["ada", "top"]]
+
+
+def test_trino_has_milliseconds_of_a_time(trino):
+    [[begun]] = trino.rows("SELECT _valid_from FROM lake.shop.public_item WHERE name = 'bob'")
+    assert begun == "2026-09-21 14:13:20.000 UTC"
+
+
+def test_trino_lists_the_views_of_spark_and_refuses_to_read_them(trino):
+    listed = {name for [name] in trino.rows("SHOW TABLES FROM lake.shop")}
+    assert {"public_item", "public_item_current", "publications"} <= listed
+    with pytest.raises(trino_stage.RefusedError, match="is not a Delta Lake table"):
+        trino.rows("SELECT * FROM lake.shop.public_item_current")
+
+
+def test_duckdb_reads_the_rows_of_now_those_at_a_time_and_those_of_a_publication(shop):
+    asked = [text.replace("/lake/shop", shop.lake.home) for text in statements("DuckDB")]
+    current, as_of, joined = duckdb_says(asked)
+    assert sorted(row[:4] for row in current) == [[1, "bob", None, "work"], [2, "eve", None, "sea"]]
+    assert sorted(row[:4] for row in as_of) == [[1, "ada", None, "home"], [2, "eve", None, "sea"]]
+    assert joined == [["ada", "top"]]
+
+
+def duckdb_says(asked):
+    """What each text of statements gave last, by a DuckDB with its Delta extension."""
+    python = PROJECT / ".venv" / "duckdb" / "bin" / "python"
+    if not python.exists():
+        raise FileNotFoundError(f"{python} is not there: type sh setup.sh duckdb")
+    ran = subprocess.run(
+        [python, "-c", DUCKDB],
+        input=json.dumps(asked),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return json.loads(ran.stdout)
+
+
+DUCKDB = """
+import json, sys
+from pathlib import Path
+import duckdb, duckdb_extension_delta
+
+[extension] = Path(duckdb_extension_delta.__file__).parent.glob("extensions/*/delta.*")
+duckdb.sql(f"LOAD '{extension}'")
+asked = json.load(sys.stdin)
+print(json.dumps([duckdb.execute(text).fetchall() for text in asked], default=str))
+"""
+
+
 def test_a_metastore_that_is_away_fails_the_registration_and_not_the_publication(
     shop, hive, monkeypatch
 ):
@@ -168,7 +240,7 @@ def test_a_metastore_that_is_away_fails_the_registration_and_not_the_publication
 
 def told(table):
     """What a metastore knows of a table but for its columns, its times and whose it is."""
-    own = {"strandline.source", "transient_lastDdlTime"}
+    own = {"strandline.source", "strandline.version", "transient_lastDdlTime"}
     hidden = re.compile(r"view\.query\.out|spark\.sql\.sources\.schema$")
     view = table.tableType == "VIRTUAL_VIEW"
     return {

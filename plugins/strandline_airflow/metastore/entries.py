@@ -23,10 +23,11 @@ from pymetastore.hive_metastore.ttypes import (
 )
 
 from strandline.changes.columns import IS_CURRENT, VALID_FROM, VALID_TO
-from strandline.changes.version import INTERNAL_COLUMNS
 from strandline.sources.catalog import AS_OF, CURRENT
+from strandline_airflow.metastore import sql
 
 SOURCE = "strandline.source"  # the parameter that says whose entry it is
+_VERSION = "strandline.version"  # of the history that a view has its columns from
 
 _SPARK = "4.2.0"  # the release whose form this is
 _SCHEMA = "spark.sql.sources.schema"
@@ -38,10 +39,6 @@ _CONFIGS = {
 }
 _UNCOUNTED = "DO_NOT_UPDATE_STATS"  # else the metastore lists the folder
 _PART = 3_997  # letters of one resource of a function, behind its number of three digits
-
-_HIDDEN = {name for name, _ in INTERNAL_COLUMNS}
-
-_Field = Mapping[str, Any]  # of a Spark schema in JSON, which is Delta's
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,24 +66,25 @@ class Entries:
             sd=_storage([placeholder], path, {"path": path}),
         )
 
-    def current(self, database: str, name: str, schema: str) -> Table:
-        """The view of the rows of now; `schema` is the history's, in JSON as Delta has it."""
-        rows = f"{_qualified(database, name)} WHERE {IS_CURRENT}"
-        return self._view(database, name + CURRENT, schema, rows)
+    def current(self, database: str, name: str, schema: str, version: int) -> Table:
+        """The view of the rows of now; `schema` is that version's, in JSON as Delta has it."""
+        rows = f"{sql.qualified(database, name)} WHERE {IS_CURRENT}"
+        return self._view(database, name + CURRENT, schema, version, rows)
 
     def pinned(
         self, database: str, name: str, schema: str, version: int, of: tuple[str, str]
     ) -> Table:
         """The view of a history, the table `of`, as one version of it is."""
-        return self._view(database, name, schema, f"{_qualified(*of)} VERSION AS OF {version}")
+        rows = f"{sql.qualified(*of)} VERSION AS OF {version}"
+        return self._view(database, name, schema, version, rows)
 
     def as_of(self, database: str, name: str, schema: str) -> Function:
         """The table function of the rows at a time."""
         own = name + AS_OF
-        fields = _shown(schema)
-        at = f"{_quoted(own)}.at"  # a column may be called `at` as well
+        fields = sql.shown(schema)
+        at = f"{sql.quoted(own)}.at"  # a column may be called `at` as well
         text = (
-            f"SELECT {_names(fields)} FROM {_qualified(database, name)} "  # noqa: S608 - names are quoted
+            f"SELECT {sql.names(fields)} FROM {sql.qualified(database, name)} "  # noqa: S608 - names are quoted
             f"WHERE {VALID_FROM} <= {at} AND ({VALID_TO} > {at} OR {VALID_TO} IS NULL)"
         )
         properties = {
@@ -94,7 +92,7 @@ class Entries:
             **{f"sqlConfig.{key}": value for key, value in _CONFIGS.items()},
             "sqlFunction.inputParam": "at TIMESTAMP",
             "sqlFunction.returnType": ", ".join(
-                f"{_quoted(field['name'])} {_ddl(field['type'])}" for field in fields
+                f"{sql.quoted(field['name'])} {sql.ddl(field['type'])}" for field in fields
             ),
             "sqlFunction.query": text,
             "sqlFunction.isTableFunc": "true",
@@ -113,9 +111,9 @@ class Entries:
             resourceUris=_parts(json.dumps(properties, sort_keys=True)),
         )
 
-    def _view(self, database: str, name: str, schema: str, rows: str) -> Table:
-        fields = _shown(schema)
-        text = f"SELECT {_names(fields)} FROM {rows}"  # noqa: S608 - names are quoted
+    def _view(self, database: str, name: str, schema: str, version: int, rows: str) -> Table:
+        fields = sql.shown(schema)
+        text = f"SELECT {sql.names(fields)} FROM {rows}"  # noqa: S608 - names are quoted
         outputs = {f"view.query.out.col.{n}": field["name"] for n, field in enumerate(fields)}
         return self._entry(
             database,
@@ -124,6 +122,7 @@ class Entries:
                 **_home("view."),
                 **{f"view.sqlConfig.{key}": value for key, value in _CONFIGS.items()},
                 "view.schemaMode": "COMPENSATION",
+                _VERSION: str(version),
                 "view.query.out.numCols": str(len(fields)),
                 **outputs,
                 _SCHEMA: json.dumps({"type": "struct", "fields": fields}, separators=(",", ":")),
@@ -156,6 +155,12 @@ def is_of(entry: Table | Function, source: str) -> bool:
     if isinstance(entry, Function):
         return bool(_properties(entry).get(SOURCE) == source)
     return bool((entry.parameters or {}).get(SOURCE) == source)
+
+
+def columns(view: Table | None, version: int) -> str | None:
+    """The schema of a view, in JSON; None where it is not that of the version of the history."""
+    told = {} if view is None else view.parameters or {}
+    return told.get(_SCHEMA) if told.get(_VERSION) == str(version) else None
 
 
 def says(there: Table | Function, wanted: Table | Function) -> bool:
@@ -228,30 +233,3 @@ def _home(prefix: str) -> dict[str, str]:
 def _absolute(uri: str) -> str:
     """The place for processes that run in another folder; Hadoop reads a URI as it stands."""
     return uri if "://" in uri else f"file:{Path(uri).absolute()}"
-
-
-def _shown(schema: str) -> list[dict[str, Any]]:
-    """The columns that people read, without what Delta alone has to know of them."""
-    fields = json.loads(schema)["fields"]
-    return [
-        {"name": each["name"], "type": each["type"], "nullable": True, "metadata": {}}
-        for each in fields
-        if each["name"] not in _HIDDEN
-    ]
-
-
-def _names(fields: Iterable[_Field]) -> str:
-    return ", ".join(_quoted(field["name"]) for field in fields)
-
-
-def _qualified(database: str, name: str) -> str:
-    return f"{_quoted(database)}.{_quoted(name)}"
-
-
-def _quoted(name: str) -> str:
-    return f"`{name.replace('`', '``')}`"
-
-
-def _ddl(of: Any) -> str:
-    """A type of a schema in JSON as SQL has it; histories have lists, and nothing else nested."""
-    return f"array<{_ddl(of['elementType'])}>" if isinstance(of, dict) else str(of)

@@ -18,7 +18,7 @@ from strandline.sources import catalog as catalogs
 from strandline.sources.catalog import Catalog
 from strandline.sources.source import Source
 from strandline_airflow.metastore.client import Metastore
-from strandline_airflow.metastore.entries import SOURCE, Entries, is_of, says
+from strandline_airflow.metastore.entries import SOURCE, Entries, columns, is_of, says
 from strandline_airflow.runs.publications import Publications
 from strandline_airflow.runs.published import Published
 
@@ -70,18 +70,20 @@ class _Registration:
         What an earlier run called otherwise goes.
         """
         own, database, make = self._catalog, self._catalog.database, self._make
+        self._has_database(database)
+        there = {entry.tableName: entry for entry in self._metastore.tables(database)}
         entries = [make.table(database, catalogs.PUBLICATIONS, self._lake.publications)]
         functions = []
         for row in self._named(rows):
-            table = str(row.table)
-            name, schema = own.name(table), self._schema(table, row.history_version)
+            table, version = str(row.table), row.history_version
+            name = own.name(table)
+            schema = self._schema(table, version, there.get(f"{name}{catalogs.CURRENT}"))
             entries += [
                 make.table(database, name, self._lake.history(table)),
-                make.current(database, name, schema),
+                make.current(database, name, schema, version),
             ]
             functions.append(make.as_of(database, name, schema))
-        self._has_database(database)
-        self._put_all(database, entries)
+        self._put_all(entries, there)
         self._put_functions(database, functions)
 
     def cuts(self, rows: Iterable[Published], erased: int) -> None:
@@ -111,10 +113,11 @@ class _Registration:
         views = []
         for row in self._named(rows):
             table, version = str(row.table), row.history_version
-            name, schema = self._catalog.name(table), self._schema(table, version)
+            name = self._catalog.name(table)
             of = (self._catalog.database, name)
-            views.append(self._make.pinned(database, name, schema, version, of))
-        self._put_all(database, views)
+            views.append(self._make.pinned(database, name, self._schemas[table], version, of))
+        there = {entry.tableName: entry for entry in self._metastore.tables(database)}
+        self._put_all(views, there)
 
     def _named(self, rows: Iterable[Published]) -> list[Published]:
         """The rows of the tables that can have a name; of the others it is a fault."""
@@ -123,14 +126,17 @@ class _Registration:
             self._fault(f"table '{table}': {why}")
         return [row for row in rows if row.table not in clashes]
 
-    def _schema(self, table: str, version: int) -> str:
-        if table not in self._schemas:
+    def _schema(self, table: str, version: int, view: Table | None) -> str:
+        """The columns of a history: a table without news is not looked at for them."""
+        known = columns(view, version)
+        if known is None:
             uri = self._lake.history(table)
             stored = opened(uri, version)
             if stored is None:
                 raise Terminal(f"there is no history at {uri}, which is published: restore it")
-            self._schemas[table] = stored.schema().to_json()
-        return self._schemas[table]
+            known = stored.schema().to_json()
+        self._schemas[table] = known
+        return known
 
     def _has_database(self, name: str) -> None:
         if self._metastore.database(name) is None:
@@ -144,21 +150,20 @@ class _Registration:
         found = self._metastore.database(database)
         return found is not None and (found.parameters or {}).get(SOURCE) == self._source.name
 
-    def _put_all(self, database: str, entries: Iterable[Table]) -> None:
-        there = {entry.tableName: entry for entry in self._metastore.tables(database)}
+    def _put_all(self, entries: Iterable[Table], there: dict[str, Table]) -> None:
         for entry in entries:
             found = there.pop(entry.tableName, None)
             if found is None:
                 self._metastore.create_table(entry)
                 self.did["tables and views new"] += 1
             elif not is_of(found, self._source.name):
-                self._foreign(f"{database}.{entry.tableName}")
+                self._foreign(f"{entry.dbName}.{entry.tableName}")
             elif not says(found, entry):
                 self._metastore.alter_table(entry)
                 self.did["tables and views changed"] += 1
         for name, found in there.items():
             if is_of(found, self._source.name):
-                self._metastore.drop_table(database, name)
+                self._metastore.drop_table(found.dbName, name)
                 self.did["tables and views dropped"] += 1
 
     def _put_functions(self, database: str, functions: Iterable[Function]) -> None:
@@ -172,7 +177,8 @@ class _Registration:
             elif not is_of(found, self._source.name):
                 self._foreign(f"{database}.{function.functionName}")
             elif not says(found, function):
-                self._metastore.alter_function(function)
+                self._metastore.drop_function(database, function.functionName)
+                self._metastore.create_function(function)
                 self.did["functions changed"] += 1
         for name, found in there.items():
             if is_of(found, self._source.name):
