@@ -36,6 +36,7 @@ _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2262, 1, 1, tzinfo=UT
 class Order:
     """Work for some tables. `lines` tell a person what it comes to, `options` the Spark wing.
 
+    `is_final`: it cannot be taken back, so whoever approves it approves its lines to the letter.
     `read` fetches what the run is to work on, once it may begin, and gives further options.
     """
 
@@ -44,6 +45,7 @@ class Order:
     options: Mapping[str, Any]
     lines: tuple[str, ...]
     control: tuple[OffsetRange, ...] = field(default=())
+    is_final: bool = False
     read: Callable[[], Mapping[str, Any]] | None = None
 
 

@@ -25,6 +25,7 @@ from airflow.sdk.exceptions import AirflowSkipException
 from strandline.errors import Terminal
 from strandline.runs.manifest import Work
 from strandline.runs.receipt import Counts, TableReceipt
+from strandline.sources.approval import Approval
 from strandline.sources.source import Source
 from strandline_airflow import assets, deadlines, orders
 from strandline_airflow.descriptions import DESCRIPTIONS
@@ -87,7 +88,8 @@ class Form:
 
     `order` gets the source, the fields and the time of the run; it changes nothing. `scheduled` has
     the fields whose default is another one where nobody is there to fill them in. `needs_spark` is
-    False where there is nothing to be done but to publish.
+    False where there is nothing to be done but to publish. `approved`: whether a source wants a
+    person to approve what it `acts` on, which the fields say.
     """
 
     what: str
@@ -95,23 +97,35 @@ class Form:
     order: Callable[[Source, dict[str, Any], datetime], orders.Order]
     scheduled: Mapping[str, Any] = field(default_factory=dict)
     needs_spark: bool = True
+    acts: Callable[[Mapping[str, Any]], bool] = lambda _params: True
+    approved: Callable[[Approval], bool] = lambda _approval: False
 
 
 def ordered(source: Source, path: Path, form: Form, schedule: Any = None) -> DAG:
     """The DAG `WHAT__SOURCE` of a form: its plan, Spark, and a publication."""
     with pipeline(source, path, form.what, schedule, form.params) as dag:
-        worked_off(source, _plan(source, form), form.what, needs_spark=form.needs_spark)
+        manifest = _plan(source, form)
+        worked_off(source, manifest, form.what, needs_spark=form.needs_spark)
+        if form.approved(source.approval):
+            from strandline_airflow import approval
+
+            approval.asked_for(source, form, manifest)
     return dag
 
 
 def _plan(source: Source, form: Form) -> Any:
     # Another run of the source may be under way: it is waited for.
-    @task(task_id="plan", retries=10)
+    # Of an order that has to be approved, what shows it or what asks may be passed over, not both.
+    @task(task_id="plan", retries=10, trigger_rule="none_failed_min_one_success")
     def plan() -> str:
         from strandline_airflow.runs import order_run
 
         with orders.filled_in(form.params, form.scheduled) as (params, run_after):
             order = form.order(source, params, run_after)
+            if form.approved(source.approval):
+                from strandline_airflow import approval
+
+                approval.check(order)
             manifest = order_run.plan(source, order, run_after, dry=params["dry_run"])
         if manifest is None:
             raise AirflowSkipException("dry run: the plan is in this log, nothing was changed")

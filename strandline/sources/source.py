@@ -22,6 +22,7 @@ from strandline.formats.registry.framing import Framing
 from strandline.runs import lake as lakes
 from strandline.runs.way import Way
 from strandline.sources import duration, settings
+from strandline.sources.approval import Approval
 from strandline.sources.catalog import Catalog
 from strandline.sources.component import Component, component
 from strandline.sources.expectations import Expectations
@@ -74,6 +75,7 @@ class Source:
     notifiers: tuple[NotifierSpec, ...] = field(default=())
     registry: Registry | None = None
     catalog: Catalog | None = None
+    approval: Approval = field(default_factory=Approval)
     default_expectations: Expectations = field(default_factory=Expectations)
 
     def rules(self, topic: str) -> TableRules:
@@ -220,6 +222,7 @@ def _source(top: Section, name: str, environ: Mapping[str, str]) -> Source:
         registry=lookup,
         catalog=Catalog.of(catalog, name) if has_catalog else None,
         default_expectations=defaults.expectations,
+        approval=Approval.of(top.section("approval")),
     )
     for section in (top, kafka, schedule, landing):
         section.finish()

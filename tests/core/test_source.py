@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from strandline.errors import SpecError
+from strandline.sources.approval import Approval
 from strandline.sources.expectations import Expectations
 from strandline.sources.registry import Registry
 from strandline.sources.source import LAKE_VARIABLE, load
@@ -163,6 +164,8 @@ def epochs(*told):
         (GOOD + "[settings]\ntime = {}\n", ["[settings]: unknown key 'time'"]),
         (GOOD + '[retention]\nlanding = "12h"\n', ["[retention]", "'landing' must be 1d or"]),
         (GOOD + '[retention]\nhistroy = "9d"\n', ["[retention]", "'histroy'", "changes, history"]),
+        (GOOD + '[approval]\nwithin = "soon"\n', ["[approval]: 'within' must be a duration"]),
+        (GOOD + "[approval]\nreplay = true\n", ["unknown key 'replay'", "by, erase, swap, within"]),
         (
             GOOD + "[expectations]\nmax_vanished = 20\n",
             ["[expectations]: 'max_vanished' must be a share from 0 to 1, such as 0.2, not 20"],
@@ -320,6 +323,12 @@ def test_what_is_expected_of_a_table_is_its_own_or_the_sources(tmp_path):
 
 def test_without_a_word_of_it_nothing_is_expected_of_a_table(tmp_path):
     assert source(tmp_path).expectations("shop.public.orders") == Expectations()
+
+
+def test_what_a_person_has_to_approve_is_said_with_who_may_and_within_what_time(tmp_path):
+    text = GOOD + '[approval]\nerase = true\nwithin = "4h"\nby = ["ann"]\n'
+    assert source(tmp_path, text).approval == Approval(True, False, timedelta(hours=4), ("ann",))
+    assert source(tmp_path).approval == Approval(False, False, timedelta(days=1), ())
 
 
 def test_a_source_names_its_notifiers(tmp_path):

@@ -50,6 +50,7 @@ def order(source: Source, params: dict[str, Any], _run_after: datetime) -> Order
     keys = _meant(lake, row, params["keys"])
     return Order(
         work=Work.ERASE,
+        is_final=True,
         tables=(TableCut(str(row.table), row.topic, (), source.rules(row.topic)),),
         options=asdict(Erasure(tuple(map(digest, sorted(set(keys)))))),
         lines=(
@@ -180,7 +181,7 @@ def _places(keys: Iterable[str], which: Callable[[str], bool]) -> str:
     return f"key{'s' * (len(places) > 1)} {', '.join(places)}" if places else ""
 
 
-FORM = Form("erase", _PARAMS, order)
+FORM = Form("erase", _PARAMS, order, approved=lambda approval: approval.erase)
 
 
 def dag(source: Source, path: Path) -> DAG:

@@ -1,7 +1,7 @@
 """`replay__SOURCE`: tables are rebuilt from landing, compared with what is published, swapped."""
 # ruff: noqa: PLC0415 - Delta and Arrow are imported by the tasks that use them
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -126,7 +126,11 @@ def _applied(row: "Published") -> int:
     return sum(offset for offsets in row.reached.values() for offset in offsets.values())
 
 
-FORM = Form("replay", _PARAMS, order)
+def _swaps(params: Mapping[str, Any]) -> bool:
+    return bool(params["swap"]) or params["undo"] is not None
+
+
+FORM = Form("replay", _PARAMS, order, acts=_swaps, approved=lambda approval: approval.swap)
 
 
 def dag(source: Source, path: Path) -> DAG:
