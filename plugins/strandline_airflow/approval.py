@@ -33,19 +33,22 @@ class Approval(ApprovalOperator):
     """Airflow's own, which says in its log what came of it; no answer in time is a failure."""
 
     def execute_complete(self, context: Any, event: dict[str, Any]) -> Any:
-        """See `ApprovalOperator`. Raises `Terminal` where nobody has answered."""
+        """See `ApprovalOperator`, which ends by raising where it has tasks skipped.
+
+        Raises `Terminal` where nobody has answered.
+        """
+        if "error" not in event:
+            done = event["chosen_options"] == [self.APPROVE]
+            by = (event["responded_by_user"] or {}).get("name") or "somebody"
+            log.info("%s by %s", "Approved" if done else "Refused, so nothing is done,", by)
         try:
-            answer = super().execute_complete(context, event)
+            return super().execute_complete(context, event)
         except HITLTimeoutError as error:
             within = duration.shown(self.response_timeout) if self.response_timeout else "time"
             raise Terminal(
                 f"nobody has answered within {within}, so nothing was done: trigger {self.dag_id} "
                 "again"
             ) from error
-        done = answer["chosen_options"] == [self.APPROVE]
-        by = (answer["responded_by_user"] or {}).get("name") or "somebody"
-        log.info("%s by %s", "Approved" if done else "Refused, so nothing was done,", by)
-        return answer
 
 
 def asked_for(source: Source, form: "Form", plan: Any) -> None:

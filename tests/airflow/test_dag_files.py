@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import airflow_stage
@@ -210,6 +211,19 @@ def test_a_form_demands_the_table_alone_and_lets_every_other_text_be_left_empty(
 def test_every_form_is_a_dry_run_until_somebody_unticks_it():
     dags = bag().dags
     assert {dags[dag_id].params["dry_run"] for dag_id in TRIGGERED} == {True}
+
+
+def test_an_erasure_and_a_replay_wait_for_an_approval_where_the_source_file_asks_for_it(
+    source_path,
+):
+    before = {dag.dag_id: dag.task_ids for dag in source_dags(source_path)}
+    source_path.write_text(f"{source_path.read_text()}[approval]\nerase = true\nswap = true\n")
+    dags = {dag.dag_id: dag for dag in source_dags(source_path)}
+    asking = {dag_id for dag_id, dag in dags.items() if dag.task_ids != before[dag_id]}
+    assert asking == {"erase__shop", "replay__shop"}
+    for dag_id in asking:
+        assert dags[dag_id].get_task("plan").upstream_task_ids == {"preview", "approve"}
+        assert dags[dag_id].get_task("approve").response_timeout == timedelta(days=1)
 
 
 @pytest.mark.usefixtures("folder")
