@@ -11,7 +11,7 @@ from types import MappingProxyType
 from strandline.sources.section import Section
 
 PUBLICATIONS = "publications"
-CURRENT, AS_OF = "_current", "_as_of"
+PUBLISHED, CURRENT, AS_OF = "_published", "_current", "_as_of"
 _CUT = "_at_"
 _KEPT = 3  # publications whose cut can be read by name
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
@@ -39,7 +39,7 @@ class Catalog:
         _check(section, "database", database, _LONGEST - len(_CUT) - len("1000000000"))
         names = section.mapping("names")
         for table, name in names.items():
-            _check(section, f"names.{table}", name, _LONGEST - len(CURRENT))
+            _check(section, f"names.{table}", name, _LONGEST - len(PUBLISHED))
         found = Catalog(
             connection=section.connection("metastore_default"),
             database=database,
@@ -68,11 +68,11 @@ class Catalog:
         clashes = {}
         for table in sorted(tables, key=lambda each: (each not in self.names, each)):
             name = self.name(table)
-            claimed = (name, f"{name}{CURRENT}", f"{name}{AS_OF}")
+            claimed = (name, *(f"{name}{view}" for view in (PUBLISHED, CURRENT, AS_OF)))
             other = next((taken[each] for each in claimed if each in taken), None)
             if other is not None:
                 clashes[table] = f"its name there, '{name}', clashes with {other}: {_remedy(table)}"
-            elif len(name) > _LONGEST - len(CURRENT):
+            elif len(name) > _LONGEST - len(PUBLISHED):
                 clashes[table] = f"its name there is too long, '{name}': {_remedy(table)}"
             else:
                 taken |= dict.fromkeys(claimed, f"that of '{table}'")

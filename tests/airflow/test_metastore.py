@@ -4,10 +4,15 @@ import functools
 import itertools
 import json
 import shutil
+from pathlib import Path
 
+import certificates
 import metastore_stage
 import pyarrow as pa
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.serialization import pkcs12
 from deltalake import DeltaTable, write_deltalake
 from page_stage import ORDERS
 from pymetastore.hive_metastore.ttypes import Database
@@ -98,7 +103,9 @@ def test_a_publication_gives_a_history_its_views_and_its_cut(run, says, metastor
     found = metastore_stage.known(metastore, database)
     assert found["orders"] == f"file:{lake.history('orders')}"
     assert found["publications"] == f"file:{lake.publications}"
-    assert found["orders_current"].endswith(f"FROM `{database}`.`orders` WHERE _is_current")
+    assert found["orders_published"].endswith(f"FROM `{database}`.`orders` VERSION AS OF 0")
+    rows = f"FROM `{database}`.`orders_published` WHERE _is_current"
+    assert found["orders_current"].endswith(rows)
     assert "`id`, `name`, `_valid_from`" in found["orders_current"]
     assert "`_key`" not in found["orders_current"]
     assert metastore.functions(database) == {"orders_as_of"}
@@ -127,12 +134,22 @@ def test_what_somebody_dropped_or_changed_is_mended_by_the_next_run(run, says, m
     metastore.drop_table(database, "orders")
     wrong = Entries(source.name, "somebody")
     schema = '{"type":"struct","fields":[{"name":"id","type":"long"}]}'
-    metastore.alter_table(wrong.current(database, "orders", schema, 7))
+    metastore.alter_table(wrong.current(database, "orders", schema))
     metastore.drop_function(database, "orders_as_of")
     metastore.create_function(wrong.as_of(database, "orders", schema))
     register(source)
     assert metastore_stage.known(metastore, database) == before
     assert "_entity_id" in metastore.function(database, "orders_as_of").resourceUris[0].uri
+
+
+def test_what_is_committed_and_not_published_is_in_no_view(run, says, metastore, history):
+    run()
+    source = says()
+    register(source)
+    before = metastore.tables(source.catalog.database)
+    history({"key": KEY}, {"key": '{"id":2}'})
+    register(source)
+    assert metastore.tables(source.catalog.database) == before
 
 
 def test_a_table_without_news_is_not_read_for_its_columns(run, says, metastore, lake):
@@ -211,7 +228,7 @@ def test_a_table_that_is_given_another_name_loses_the_one_before(run, says, meta
     register(says())
     register(says(names='"orders" = "sales"'))
     found = metastore_stage.known(metastore, database)
-    assert sorted(found) == ["publications", "sales", "sales_current"]
+    assert sorted(found) == ["publications", "sales", "sales_current", "sales_published"]
     assert metastore.functions(database) == {"sales_as_of"}
     cut = metastore_stage.known(metastore, f"{database}_at_1")
     assert list(cut) == ["sales"]
@@ -326,6 +343,35 @@ def test_of_several_addresses_the_first_that_answers_is_asked(says, hive, monkey
     monkeypatch.setenv(CONNECTION, hive.connection(host="127.0.0.2, 127.0.0.1"))
     with Metastore("metastore_default") as metastore:
         assert "default" in metastore.databases("*")
+
+
+@pytest.mark.heavy
+@pytest.mark.usefixtures("airflow_database")
+def test_a_metastore_over_tls_is_asked_where_its_certificate_is_trusted(tmp_path, monkeypatch):
+    certificate, key = certificates.written(tmp_path, "hive")
+    store = {
+        "hive__metastore__use__SSL": "true",
+        "hive__metastore__keystore__path": str(keystore(tmp_path, certificate, key)),
+        "hive__metastore__keystore__password": "secret",
+    }
+    with metastore_stage.opened(tmp_path, **store) as hive:
+        trusting = {"ssl": True, "ca": certificate}
+        monkeypatch.setenv(CONNECTION, hive.connection(extra=trusting))
+        with Metastore("metastore_default") as metastore:
+            assert metastore.databases("*") == ["default"]
+        monkeypatch.setenv(CONNECTION, hive.connection(extra={"ssl": True}))
+        with pytest.raises(Transient, match="cannot be reached"):
+            Metastore("metastore_default")
+
+
+def keystore(folder, certificate, key):
+    """The certificate and its key in a file as Java reads it."""
+    found = x509.load_pem_x509_certificate(Path(certificate).read_bytes())
+    private = serialization.load_pem_private_key(Path(key).read_bytes(), None)
+    locked = serialization.BestAvailableEncryption(b"secret")
+    path = folder / "hive.p12"
+    path.write_bytes(pkcs12.serialize_key_and_certificates(b"hive", private, found, None, locked))
+    return path
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,9 @@ def test_a_table_is_called_by_its_name_in_letters_that_every_engine_takes():
         (["a.b", "a_b"], "a_b"),
         (["a", "a_current"], "a_current"),
         (["a", "a_as_of"], "a_as_of"),
+        (["a", "a_published"], "a_published"),
         (["publications", "a"], "publications"),
-        (["a" * 121, "b"], "a" * 121),
+        (["a" * 119, "b"], "a" * 119),
     ],
 )
 def test_a_table_whose_name_is_taken_or_too_long_is_told_with_the_remedy(tables, clashing):

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pymetastore.hive_metastore.ttypes import (
@@ -23,11 +24,11 @@ from pymetastore.hive_metastore.ttypes import (
 )
 
 from strandline.changes.columns import IS_CURRENT, VALID_FROM, VALID_TO
-from strandline.sources.catalog import AS_OF, CURRENT
+from strandline.sources.catalog import AS_OF, CURRENT, PUBLISHED
 from strandline_airflow.metastore import sql
 
 SOURCE = "strandline.source"  # the parameter that says whose entry it is
-_VERSION = "strandline.version"  # of the history that a view has its columns from
+_VERSION = "strandline.version"  # of the history that a view is pinned to
 
 _SPARK = "4.2.0"  # the release whose form this is
 _SCHEMA = "spark.sql.sources.schema"
@@ -66,25 +67,28 @@ class Entries:
             sd=_storage([placeholder], path, {"path": path}),
         )
 
-    def current(self, database: str, name: str, schema: str, version: int) -> Table:
-        """The view of the rows of now; `schema` is that version's, in JSON as Delta has it."""
-        rows = f"{sql.qualified(database, name)} WHERE {IS_CURRENT}"
-        return self._view(database, name + CURRENT, schema, version, rows)
-
     def pinned(
         self, database: str, name: str, schema: str, version: int, of: tuple[str, str]
     ) -> Table:
-        """The view of a history, the table `of`, as one version of it is."""
+        """The view of one version of a history, the table `of`; `schema` is its columns in JSON.
+
+        It remembers the version, so that its columns are known to be those.
+        """
         rows = f"{sql.qualified(*of)} VERSION AS OF {version}"
-        return self._view(database, name, schema, version, rows)
+        return self._view(database, name, schema, rows, {_VERSION: str(version)})
+
+    def current(self, database: str, name: str, schema: str) -> Table:
+        """The view of the rows of now, of what is published."""
+        rows = f"{sql.qualified(database, name + PUBLISHED)} WHERE {IS_CURRENT}"
+        return self._view(database, name + CURRENT, schema, rows)
 
     def as_of(self, database: str, name: str, schema: str) -> Function:
-        """The table function of the rows at a time."""
+        """The table function of the rows at a time, of what is published."""
         own = name + AS_OF
         fields = sql.shown(schema)
         at = f"{sql.quoted(own)}.at"  # a column may be called `at` as well
         text = (
-            f"SELECT {sql.names(fields)} FROM {sql.qualified(database, name)} "  # noqa: S608 - names are quoted
+            f"SELECT {sql.names(fields)} FROM {sql.qualified(database, name + PUBLISHED)} "  # noqa: S608 - names are quoted
             f"WHERE {VALID_FROM} <= {at} AND ({VALID_TO} > {at} OR {VALID_TO} IS NULL)"
         )
         properties = {
@@ -111,7 +115,14 @@ class Entries:
             resourceUris=_parts(json.dumps(properties, sort_keys=True)),
         )
 
-    def _view(self, database: str, name: str, schema: str, version: int, rows: str) -> Table:
+    def _view(
+        self,
+        database: str,
+        name: str,
+        schema: str,
+        rows: str,
+        more: Mapping[str, str] = MappingProxyType({}),
+    ) -> Table:
         fields = sql.shown(schema)
         text = f"SELECT {sql.names(fields)} FROM {rows}"  # noqa: S608 - names are quoted
         outputs = {f"view.query.out.col.{n}": field["name"] for n, field in enumerate(fields)}
@@ -122,7 +133,7 @@ class Entries:
                 **_home("view."),
                 **{f"view.sqlConfig.{key}": value for key, value in _CONFIGS.items()},
                 "view.schemaMode": "COMPENSATION",
-                _VERSION: str(version),
+                **more,
                 "view.query.out.numCols": str(len(fields)),
                 **outputs,
                 _SCHEMA: json.dumps({"type": "struct", "fields": fields}, separators=(",", ":")),

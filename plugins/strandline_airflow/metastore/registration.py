@@ -14,8 +14,7 @@ from strandline.alone.stores.tables import opened
 from strandline.errors import Terminal
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Work
-from strandline.sources import catalog as catalogs
-from strandline.sources.catalog import Catalog
+from strandline.sources.catalog import PUBLICATIONS, PUBLISHED, Catalog
 from strandline.sources.source import Source
 from strandline_airflow.metastore.client import Metastore
 from strandline_airflow.metastore.entries import SOURCE, Entries, columns, is_of, says
@@ -72,15 +71,16 @@ class _Registration:
         own, database, make = self._catalog, self._catalog.database, self._make
         self._has_database(database)
         there = {entry.tableName: entry for entry in self._metastore.tables(database)}
-        entries = [make.table(database, catalogs.PUBLICATIONS, self._lake.publications)]
+        entries = [make.table(database, PUBLICATIONS, self._lake.publications)]
         functions = []
         for row in self._named(rows):
             table, version = str(row.table), row.history_version
             name = own.name(table)
-            schema = self._schema(table, version, there.get(f"{name}{catalogs.CURRENT}"))
+            schema = self._schema(table, version, there.get(name + PUBLISHED))
             entries += [
                 make.table(database, name, self._lake.history(table)),
-                make.current(database, name, schema, version),
+                make.pinned(database, name + PUBLISHED, schema, version, (database, name)),
+                make.current(database, name, schema),
             ]
             functions.append(make.as_of(database, name, schema))
         self._put_all(entries, there)
