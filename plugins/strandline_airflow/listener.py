@@ -1,7 +1,7 @@
 """Makes the pool of a source when a run begins that needs it.
 
 Airflow asks in its scheduler, which has the database; tasks have none. A task whose pool is missing
-would wait for ever, in silence.
+would wait for ever, in silence. The only module with Airflow's models: docs/adr/0016 says why.
 """
 
 import logging

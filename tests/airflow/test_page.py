@@ -2,13 +2,13 @@
 
 from datetime import timedelta
 from html.parser import HTMLParser
-from types import SimpleNamespace
 from urllib.parse import quote
 
 import airflow_stage
 import pyarrow as pa
 import pytest
 from airflow.api.common.trigger_dag import trigger_dag
+from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
 from airflow.dag_processing.bundles.manager import DagBundlesManager
 from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
 from airflow.models.dag import DagModel
@@ -20,7 +20,7 @@ from airflow.utils.types import DagRunTriggeredByType
 from deltalake import write_deltalake
 from page_stage import EVIL, HISTORY, NOON, ORDERS, client, version
 from sqlalchemy import delete, select
-from strandline_airflow.page import asked, chapters, permission
+from strandline_airflow.page import asked, chapters
 from strandline_airflow.watching import Watcher
 
 from strandline.changes.version import ClosedBy
@@ -82,7 +82,7 @@ def test_it_only_reads(server, source):
 
 
 def test_a_source_whose_dag_a_user_may_not_read_is_not_there_for_him(see, source, monkeypatch):
-    monkeypatch.setattr(permission, "get_auth_manager", forbidding)
+    allow_only(monkeypatch, None)
     assert source.name not in see("").text
     found = see("source", source=source.name)
     assert found.status == 404
@@ -128,12 +128,13 @@ def test_the_form_of_another_site_triggers_nothing(ann, headers):
     assert "another site" in found.text
 
 
-def allowing(dag):
-    return SimpleNamespace(is_authorized_dag=lambda details, **_: details.id == dag)
+def allow_only(monkeypatch, dag):
+    """Lets Airflow's auth manager, whose roles know no single DAG, allow this one alone."""
 
+    def is_authorized_dag(_, details, **__):
+        return details.id == dag
 
-def forbidding():
-    return SimpleNamespace(is_authorized_dag=lambda **_: False)
+    monkeypatch.setattr(SimpleAuthManager, "is_authorized_dag", is_authorized_dag)
 
 
 # ---------------------------------------------------- what it shows
@@ -166,7 +167,7 @@ def test_what_is_wrong_with_a_source_file_is_told_to_whoever_may_read_its_dag(
 ):
     for name in ("hers", "theirs"):
         (source_path.parent / f"{name}.toml").write_text('connector = "clay tablets"')
-    monkeypatch.setattr(permission, "get_auth_manager", lambda: allowing("compact__hers"))
+    allow_only(monkeypatch, "compact__hers")
     text = see("").text
     assert "hers.toml: 3 mistakes: - top level: unknown connector" in text
     assert "theirs" not in text

@@ -19,6 +19,7 @@ from strandline.runs.reconciliation import TOPIC
 from strandline_airflow import catalogue
 from strandline_airflow.names import WATCH
 from strandline_airflow.page import asked, chapters, chart, mishaps, trigger
+from strandline_airflow.page.api import RUNS_SHOWN, AskedApi
 from strandline_airflow.page.asked import NamedSource, NamedTable, NoSuchThing
 from strandline_airflow.page.findings import changes, record, refused
 from strandline_airflow.page.findings import key as key_story
@@ -39,11 +40,11 @@ mishaps.tell(app)
 
 
 @app.get("/")
-def overview(user: GetUserDep, q: Annotated[str, Query(max_length=200)] = "") -> Response:
+def overview(api: AskedApi, q: Annotated[str, Query(max_length=200)] = "") -> Response:
     """Every source with its tables, those in trouble first; `q` is a part of tables' names."""
-    own, wrong = asked.sources(user)
+    own, wrong = asked.sources(api)
     now = asked.now()
-    every = [chapters.chapter(source, now) for source in own.values()]
+    every = [chapters.chapter(source, now, api) for source in own.values()]
     lead = chapters.lead(every, len(wrong), now)
     if q:
         every = [each for each in map(partial(chapters.found_in, q), every) if each["tables"]]
@@ -51,7 +52,7 @@ def overview(user: GetUserDep, q: Annotated[str, Query(max_length=200)] = "") ->
         "overview",
         chapters=sorted(every, key=partial(chapters.calm, now)),
         refused=wrong.values(),
-        paused=chapters.paused([WATCH]),
+        paused=sorted(api.paused() & {WATCH}),
         lead=lead,
         q=q,
         now=now,
@@ -59,10 +60,10 @@ def overview(user: GetUserDep, q: Annotated[str, Query(max_length=200)] = "") ->
 
 
 @app.get("/source")
-def one_source(source: NamedSource) -> Response:
+def one_source(source: NamedSource, api: AskedApi) -> Response:
     """One source, with what Kafka has beyond what is landed."""
     now = asked.now()
-    return shown("source", **chapters.chapter(source, now, ask_kafka=True), now=now)
+    return shown("source", **chapters.chapter(source, now, api, ask_kafka=True), now=now)
 
 
 @app.get("/table")
@@ -77,7 +78,7 @@ def one_table(source: NamedSource, table: NamedTable) -> Response:
         source=source,
         standing=standing,
         table=found,
-        runs=runs[: chapters.RUNS_SHOWN],
+        runs=runs[:RUNS_SHOWN],
         day=chart.day_of_table(runs, now),
         history=SourceLake(source.lake, source.name).history(found.table),
         now=now,
@@ -147,6 +148,7 @@ def quarantine(
 @app.post("/requeue", dependencies=[Depends(trigger.refuse_strangers)])
 def requeue(
     user: GetUserDep,
+    api: AskedApi,
     source: NamedSource,
     table: NamedTable,
     reason: Annotated[str, Query()] = "",
@@ -161,13 +163,14 @@ def requeue(
         raise HTTPException(403, f"Your role may not trigger {dag}; ask whoever may")
     found = asked.table_of(chapters.standing_of(source), table)
     conf = {"tables": [found.table], "reason": reason or None, "dry_run": False}
-    run = trigger.requeue(user, source.name, conf)
+    run = trigger.requeue(user, api, source.name, conf)
     seen = {"source": source.name, "table": found.table, "reason": reason, "run": run}
     return RedirectResponse(address("requeue", **seen), 303, HEADERS)
 
 
 @app.get("/requeue")
 def requeued(
+    api: AskedApi,
     source: NamedSource,
     table: NamedTable,
     run: Annotated[str, Query()],
@@ -176,7 +179,7 @@ def requeued(
     """What was triggered."""
     dag = f"requeue__{source.name}"
     found = asked.table_of(chapters.standing_of(source), table)
-    paused = chapters.paused([dag])
+    paused = dag in api.paused()
     return shown(
         "requeued", source=source, table=found, reason=reason, dag=dag, run=run, paused=paused
     )

@@ -1,9 +1,8 @@
 """What a request is about: a source that its user may see, a table of it, a moment."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
-from airflow.api_fastapi.core_api.security import GetUserDep
 from fastapi import Depends, Query
 
 from strandline.errors import SpecError
@@ -12,7 +11,8 @@ from strandline.sources import source as source_file
 from strandline.sources.nearness import nearest
 from strandline.sources.source import Source
 from strandline_airflow.folder import folder_of_sources
-from strandline_airflow.page.permission import permitted
+from strandline_airflow.page.api import Api, AskedApi
+from strandline_airflow.page.permission import sees
 
 
 class NoSuchThing(SpecError):
@@ -23,13 +23,12 @@ class NoSuchTable(NoSuchThing):
     """The table, or its source, is not there: no way leads back to it."""
 
 
-def sources(user: Any) -> tuple[dict[str, Source], dict[str, str]]:
+def sources(api: Api) -> tuple[dict[str, Source], dict[str, str]]:
     """The sources that a user may see, by name, and by name what is wrong with files of others."""
     found: dict[str, Source] = {}
     refused: dict[str, str] = {}
     for path in sorted(folder_of_sources().glob("*.toml")):
-        # Of a file that is not right there need be no DAG. Whoever may read it would see it.
-        if not _may_read(user, path.stem):
+        if not sees(api, path.stem):
             continue
         try:
             found[path.stem] = source_file.load(path)
@@ -38,14 +37,9 @@ def sources(user: Any) -> tuple[dict[str, Source], dict[str, str]]:
     return found, refused
 
 
-def _may_read(user: Any, source: str) -> bool:
-    """Whether the user may see the runs of the DAG that makes the source's histories."""
-    return permitted(user, f"compact__{source}", "GET")
-
-
-def _named(user: GetUserDep, source: Annotated[str, Query()]) -> Source:
+def _named(api: AskedApi, source: Annotated[str, Query()]) -> Source:
     """The source that a request names. What a user may not see is not there for him."""
-    own, refused = sources(user)
+    own, refused = sources(api)
     if source in own:
         return own[source]
     there = ", ".join(own) or "none that you may see"

@@ -6,13 +6,9 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
-
-from airflow.models.dag import DagModel
-from airflow.models.dagrun import DagRun
-from airflow.utils.session import create_session
-from sqlalchemy import select
 
 from strandline.errors import StrandlineError
 from strandline.runs.standing import SourceStanding, Verdict
@@ -20,16 +16,16 @@ from strandline.sources.source import Source
 from strandline_airflow import catalogue, watching
 from strandline_airflow.folder import folder_of_sources
 from strandline_airflow.page import chart, readiness
+from strandline_airflow.page.api import RUNS_SHOWN, Api, Run
 
 log = logging.getLogger(__name__)
 
 KAFKA_PATIENCE = 3.0  # seconds that a view waits for a broker
-RUNS_SHOWN = 15
 
 _kafka = ThreadPoolExecutor(max_workers=4, thread_name_prefix="strandline-kafka")
 
 
-def chapter(source: Source, now: datetime, *, ask_kafka: bool = False) -> dict[str, Any]:
+def chapter(source: Source, now: datetime, api: Api, *, ask_kafka: bool = False) -> dict[str, Any]:
     """What is shown of a source; where its lake cannot be read, why."""
     dags = [f"{what}__{source.name}" for what in ("land", "compact")]
     try:
@@ -39,7 +35,7 @@ def chapter(source: Source, now: datetime, *, ask_kafka: bool = False) -> dict[s
         log.warning("%s: %s", source.name, unreadable)
         standing, conditions = SourceStanding(source.name, source.default_tolerance, ()), ()
         error = str(unreadable)
-    runs = _dag_runs(dags)
+    runs = sorted(chain(*(api.runs(dag)[1] for dag in dags)), key=_began, reverse=True)
     tables = sorted(standing.tables, key=lambda each: (not each.troubled(now), each.table))
     return {
         "source": source,
@@ -48,10 +44,12 @@ def chapter(source: Source, now: datetime, *, ask_kafka: bool = False) -> dict[s
         "error": error,
         "told": conditions,
         "day": chart.day_of_source(standing.runs, now),
-        "paused": paused(dags),
-        "lacking": list(readiness.lacking(source, folder_of_sources() / f"{source.name}.toml")),
+        "paused": sorted(api.paused() & set(dags)),
+        "lacking": list(
+            readiness.lacking(source, folder_of_sources() / f"{source.name}.toml", api.pools())
+        ),
         "failed": readiness.failing(runs),
-        "dag_runs": runs,
+        "dag_runs": runs[:RUNS_SHOWN],
     }
 
 
@@ -99,15 +97,6 @@ def standing_of(source: Source, *, ask_kafka: bool = False) -> SourceStanding:
         return replace(catalogue.standing(source), silent=silent)
 
 
-def paused(dags: list[str]) -> list[str]:
-    with create_session() as session:
-        query = select(DagModel.dag_id).where(DagModel.dag_id.in_(dags), DagModel.is_paused)
-        return sorted(session.scalars(query))
-
-
-def _dag_runs(dags: list[str]) -> list[Mapping[str, Any]]:
-    """The last runs of the DAGs, the newest first."""
-    columns = (DagRun.dag_id, DagRun.run_id, DagRun.state, DagRun.start_date, DagRun.end_date)
-    query = select(*columns).where(DagRun.dag_id.in_(dags)).order_by(DagRun.run_after.desc())
-    with create_session() as session:
-        return [row._asdict() for row in session.execute(query.limit(RUNS_SHOWN))]
+def _began(run: Run) -> datetime:
+    """When a run started; one that has not is the newest."""
+    return run["start_date"] or datetime.max.replace(tzinfo=UTC)

@@ -1,17 +1,28 @@
 """What a user of Airflow may do with a source: what he may do with the runs of its DAGs."""
 
-from typing import Any, Literal
+from http import HTTPStatus
+from typing import Any
 
 from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
-from airflow.models.dag import DagModel
+
+from strandline_airflow.page.api import Api
 
 
-def permitted(user: Any, dag: str, method: Literal["GET", "POST"]) -> bool:
-    """Whether the user may see the DAG's runs (GET), or trigger one (POST)."""
-    details = DagDetails(id=dag, team_name=DagModel.get_team_name(dag))
+def sees(api: Api, source: str) -> bool:
+    """Whether the user may see the runs of the DAG that makes the source's histories.
+
+    Airflow refuses before it looks whether there is such a DAG: of a file that is not right there
+    need be none, and whoever may read it would see it.
+    """
+    status, _ = api.runs(f"compact__{source}")
+    return status in {HTTPStatus.OK, HTTPStatus.NOT_FOUND}
+
+
+def may_trigger(user: Any, dag: str) -> bool:
+    """Whether to offer a run of the DAG to the user: Airflow decides when it is asked for one."""
     return bool(
         get_auth_manager().is_authorized_dag(
-            method=method, access_entity=DagAccessEntity.RUN, details=details, user=user
+            method="POST", access_entity=DagAccessEntity.RUN, details=DagDetails(id=dag), user=user
         )
     )

@@ -1,26 +1,26 @@
 """What a source lacks in this Airflow so that its DAGs hang or fail: told before anybody waits."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from airflow.models.pool import Pool
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowNotFoundException
-from airflow.utils.session import create_session
-from airflow.utils.state import DagRunState
-from sqlalchemy import select
 
 from strandline.errors import SpecError
 from strandline.sources.source import Source
 from strandline_airflow import schedules
 from strandline_airflow.names import pool_name
 
-_ENDED = frozenset({DagRunState.SUCCESS, DagRunState.FAILED})
+_FAILED = "failed"
+_ENDED = frozenset({"success", _FAILED})
 
 
-def lacking(source: Source, path: Path) -> Iterator[str]:
-    """A sentence for each thing that is not there, with the remedy."""
+def lacking(source: Source, path: Path, pools: Collection[str] | None) -> Iterator[str]:
+    """A sentence for each thing that is not there, with the remedy.
+
+    `pools` are those that there are; None: nobody knows, and nothing is said of them.
+    """
     try:
         schedules.check(source, path)
     except SpecError as error:
@@ -32,9 +32,7 @@ def lacking(source: Source, path: Path) -> Iterator[str]:
                 f"(Admin, Connections), or set AIRFLOW_CONN_{connection.upper()} here, too"
             )
     pool = pool_name(source)
-    with create_session() as session:
-        known = session.scalar(select(Pool.id).where(Pool.pool == pool))
-    if known is None:
+    if pools is not None and pool not in pools:
         yield (
             f"there is no pool '{pool}', which its writers wait for: the next run that begins "
             "makes it, or type: python -m strandline_airflow.pools"
@@ -47,7 +45,7 @@ def failing(runs: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
     for run in runs:
         if run["state"] in _ENDED:
             last.setdefault(run["dag_id"], run)
-    return tuple(run for run in last.values() if run["state"] == DagRunState.FAILED)
+    return tuple(run for run in last.values() if run["state"] == _FAILED)
 
 
 def _connections(source: Source) -> Iterator[tuple[str, str]]:

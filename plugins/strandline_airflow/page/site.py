@@ -16,6 +16,7 @@ async def site(
     send: Callable[[_Message], Awaitable[None]],
 ) -> None:
     """Answers one request."""
-    from strandline_airflow.page.app import app  # noqa: PLC0415 - see above
+    from strandline_airflow.page.api import SERVER  # noqa: PLC0415 - see above
+    from strandline_airflow.page.app import app  # noqa: PLC0415
 
-    await app(scope, receive, send)
+    await app({**scope, SERVER: scope["app"]}, receive, send)

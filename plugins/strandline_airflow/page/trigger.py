@@ -6,22 +6,22 @@ of its own, which takes the very permission that the form would: to trigger runs
 
 import logging
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
-from airflow.exceptions import DagNotFound, DagRunAlreadyExists
-from airflow.utils.types import DagRunTriggeredByType
 from fastapi import HTTPException, Request
 
 from strandline.errors import SpecError
-from strandline_airflow.page.permission import permitted
+from strandline_airflow.page.api import Api
+from strandline_airflow.page.permission import may_trigger
 
 log = logging.getLogger(__name__)
 
 
 def may(user: Any, source: str) -> bool:
     """Whether the user may trigger the source's `requeue__SOURCE`."""
-    return permitted(user, f"requeue__{source}", "POST")
+    return may_trigger(user, f"requeue__{source}")
 
 
 def refuse_strangers(request: Request) -> None:
@@ -41,23 +41,13 @@ def refuse_strangers(request: Request) -> None:
         raise HTTPException(403, "This came from another site: use the button on the page itself")
 
 
-def requeue(user: Any, source: str, conf: Mapping[str, Any]) -> str:
+def requeue(user: Any, api: Api, source: str, conf: Mapping[str, Any]) -> str:
     """Triggers a run; its id. `SpecError` where the DAG is not there or cannot run."""
-    from airflow.api.common.trigger_dag import trigger_dag  # noqa: PLC0415 - not for readers
-
     dag = f"requeue__{source}"
-    try:
-        run = trigger_dag(
-            dag,
-            triggered_by=DagRunTriggeredByType.REST_API,
-            triggering_user_name=user.get_name(),
-            conf=dict(conf),
-        )
-    except (DagNotFound, DagRunAlreadyExists) as error:
-        raise SpecError(
-            f"{dag} cannot be triggered: {error}; look at its page in Airflow"
-        ) from error
-    if run is None:
-        raise SpecError(f"{dag} cannot be triggered: look at its page in Airflow")
-    log.info("%s triggered %s: %s", user.get_name(), run.run_id, conf)
-    return str(run.run_id)
+    status, said = api.trigger(dag, conf)
+    if status == HTTPStatus.FORBIDDEN:
+        raise HTTPException(status, f"Your role may not trigger {dag}; ask whoever may")
+    if status != HTTPStatus.OK:
+        raise SpecError(f"{dag} cannot be triggered: {said}; look at its page in Airflow")
+    log.info("%s triggered %s: %s", user.get_name(), said, conf)
+    return said
