@@ -55,7 +55,20 @@ class Trino:
     port: int
 
     def rows(self, statement: str) -> list[list[Any]]:
-        """The rows of a statement, as its protocol has them."""
+        """The rows of a statement, as its protocol has them.
+
+        A server that has just started has not yet found itself among the nodes that have a catalog.
+        """
+        until = time.monotonic() + _START_SECONDS
+        while True:
+            try:
+                return self._asked(statement)
+            except RefusedError as error:
+                if "No nodes available" not in str(error) or time.monotonic() > until:
+                    raise
+            time.sleep(_POLL_SECONDS)
+
+    def _asked(self, statement: str) -> list[list[Any]]:
         rows: list[list[Any]] = []
         with httpx.Client(timeout=_ANSWER_SECONDS, headers={"X-Trino-User": "reader"}) as client:
             url = f"http://{_HOST}:{self.port}/v1/statement"
@@ -93,9 +106,7 @@ def opened(folder: Path, metastore: str) -> Iterator[Trino]:
         process = subprocess.Popen(command, stdout=written, stderr=written, cwd=folder)
     try:
         _wait(process, log)
-        trino = Trino(port)
-        _wait_for_itself(trino)
-        yield trino
+        yield Trino(port)
     finally:
         process.kill()
         process.wait()
@@ -108,17 +119,3 @@ def _wait(process: subprocess.Popen[bytes], log: Path) -> None:
             return
         time.sleep(_POLL_SECONDS)
     raise TimeoutError(f"Trino does not start: {log.read_text()[-2000:]}")
-
-
-def _wait_for_itself(trino: Trino) -> None:
-    """A server that has just started has not yet found itself among the nodes that work."""
-    until = time.monotonic() + _START_SECONDS
-    while True:
-        try:
-            trino.rows("SHOW SCHEMAS FROM lake")
-        except RefusedError as error:
-            if "No nodes available" not in str(error) or time.monotonic() > until:
-                raise
-        else:
-            return
-        time.sleep(_POLL_SECONDS)

@@ -188,8 +188,9 @@ def _publish(source: Source, manifest: Any) -> Any:
 
 def _register(source: Source) -> Any:
     # Also in a run with nothing new: what the catalog lacks since it was away is made up for. Apart
-    # from `publish`, which neither fails nor is done again for it.
-    @task(task_id="register", trigger_rule="none_failed")
+    # from `publish`, which neither fails nor is done again for it. In the pool, so that of two
+    # registrations the one with the newer publication comes last.
+    @task(task_id="register", trigger_rule="none_failed", pool=pool_name(source))
     def register() -> None:
         from strandline_airflow.metastore import registration
 

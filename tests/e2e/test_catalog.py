@@ -76,6 +76,7 @@ def landed(shop):
 def spark_says(shop, hive, tmp_path_factory):
     """What one Spark says to the statements of the document, and to some more."""
     current, as_of, joined = statements("By name")
+    table, view, function = statements("In a catalog of another kind")
     asked = {
         "current": current,
         "as of": as_of,
@@ -85,21 +86,16 @@ def spark_says(shop, hive, tmp_path_factory):
         "columns": "DESCRIBE shop.public_item_current",
         "cuts": "SHOW DATABASES LIKE 'shop_at_*'",
         "publications": "SELECT max(number) FROM shop.publications",
-        "own view": "CREATE VIEW default.own AS SELECT * FROM shop.public_item WHERE _is_current",
-        "own table": f"CREATE TABLE default.item USING delta LOCATION '{table_path(shop)}'",
-        "own function": (
-            "CREATE FUNCTION default.own(at TIMESTAMP) RETURNS TABLE "
-            "RETURN SELECT id FROM shop.public_item WHERE _valid_from <= own.at"
-        ),
+        "database": "CREATE DATABASE other",
+        "own table": table.replace("/lake/shop", shop.lake.home),
+        "own view": view,
+        "own function": function,
+        "own rows": "SELECT * FROM other.item_as_of(TIMESTAMP '2026-09-21T14:13:20.000015Z')",
     }
     folder = tmp_path_factory.mktemp("spark")
     return dict(
         zip(asked, catalog_reader.asked(hive.uri, list(asked.values()), folder), strict=True)
     )
-
-
-def table_path(shop):
-    return shop.lake.history("public.item")
 
 
 def test_every_run_of_the_dag_registers_what_it_published(shop):
@@ -145,14 +141,15 @@ def test_spark_finds_out_which_publications_can_be_read(spark_says):
 def test_entries_have_the_form_that_spark_gives_its_own(spark_says):
     made = [spark_says[each] for each in ("own view", "own table", "own function")]
     assert made == [[]] * 3
+    assert len(spark_says["own rows"]) == 2
     with Metastore("metastore_default") as metastore:
-        theirs = {each.tableName: each for each in metastore.tables("default")}
+        theirs = {each.tableName: each for each in metastore.tables("other")}
         ours = {each.tableName: each for each in metastore.tables("shop")}
-        for own, their in (("public_item", "item"), ("public_item_current", "own")):
+        for own, their in (("public_item", "item"), ("public_item_current", "item_current")):
             assert told(ours[own]).items() <= told(theirs[their]).items(), own
         functions = [
             metastore.function("shop", "public_item_as_of"),
-            metastore.function("default", "own"),
+            metastore.function("other", "item_as_of"),
         ]
     assert len({(each.className, each.functionType) for each in functions}) == 1
     assert {each.resourceUris[0].uri[:4] for each in functions} == {"000{"}

@@ -17,6 +17,7 @@ from pymetastore.hive_metastore.ttypes import (
     AlreadyExistsException,
     Database,
     Function,
+    GetTablesRequest,
     NoSuchObjectException,
     Table,
 )
@@ -32,7 +33,7 @@ from strandline_airflow import trust
 log = logging.getLogger(__name__)
 
 _PORT = 9083
-_PATIENCE = 60_000  # milliseconds for one answer
+_CONNECTING, _PATIENCE = 10_000, 60_000  # milliseconds for a connection, and for one answer
 _TELLING = 300  # letters of an answer that are repeated
 _AGAIN = (
     "what is published stands, and the next attempt or the next run registers what this one could "
@@ -94,7 +95,8 @@ class Metastore:
         """All tables and views of a database."""
         with self._asked(database):
             names = self._client.get_all_tables(database)
-            return list(self._client.get_table_objects_by_name(database, names)) if names else []
+            asked = GetTablesRequest(database, names)  # Hive 4 has no call that takes names alone
+            return list(self._client.get_table_objects_by_name_req(asked).tables) if names else []
 
     def create_table(self, table: Table) -> None:
         """Creates a table or a view."""
@@ -141,13 +143,14 @@ class Metastore:
                 if context is None
                 else TSSLSocket(host, self._port, ssl_context=context)
             )
-            socket.setTimeout(_PATIENCE)
+            socket.setTimeout(_CONNECTING)
             transport = TBufferedTransport(socket)
             try:
                 transport.open()
             except TTransportException as error:
                 said.append(f"{host}:{self._port}: {_told(error)}")
             else:
+                socket.setTimeout(_PATIENCE)
                 return transport, Client(TBinaryProtocolAccelerated(transport))
         raise Transient(f"the {self} cannot be reached ({'; '.join(said)}): {_AGAIN}")
 
