@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from shop_stage import opened
@@ -9,6 +10,7 @@ from strandline_airflow.forms import release
 from strandline_airflow.runs import alone_run, compact_run, order_run
 
 from examples.embedded_kafka import EmbeddedKafka
+from strandline.alone.stores import nulls
 
 pytestmark = pytest.mark.heavy
 EXPECTED = """
@@ -80,3 +82,23 @@ def test_a_release_that_was_left_open_is_finished_by_the_next_compaction(shop):
     assert order_run.plan(shop.source, order, datetime.now(UTC), dry=False)
     row = compacted(shop)
     assert (row.released_by, row.held, row.counts.current_rows) == ("ann", None, 1)
+
+
+def test_nulls_are_known_of_a_history_that_spark_has_spread_whatever_its_columns_are_called(
+    tmp_path, spark, monkeypatch
+):
+    monkeypatch.setenv("STRANDLINE_WAY", "spread")
+    with EmbeddedKafka() as broker, opened(tmp_path, broker, spark) as shop:
+        shop.says('[[table]]\ntopic = "shop.public.item"\nrename = { name = "a name" }\n')
+        for key in range(1, 9):
+            shop.stream.change("c", key, key * 10, name=None if key < 4 else "ada")
+        shop.arrive()
+        shop.stream.change("u", 1, 200, name="bob")
+        shop.stream.change("d", 3, 202)
+        shop.arrive()
+        uri = shop.lake.history("public.item")
+        read = [nulls.counted(uri, version, {"a name": 0}).counts for version in (0, 1)]
+        for file in Path(uri).rglob("*.parquet"):
+            file.unlink()
+        by_statistics = nulls.counted(uri, 0, {"a name": 3}).counts
+    assert (read, by_statistics) == ([{"a name": 3}, {"a name": 1}], {"a name": 3})

@@ -15,6 +15,7 @@ from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS
 from strandline.errors import BeyondAloneError, Terminal
 from strandline.runs.gate import Nulls
 
+_MAPPED = "delta.columnMapping.physicalName"  # of a column of any letters, as Spark makes it
 _OWN = frozenset(name for name, _ in (*COLUMNS, *INTERNAL_COLUMNS))
 
 
@@ -44,7 +45,9 @@ def _at_most(stored: DeltaTable, column: str) -> int | None:
     """By the statistics of the files with heads; None where one of them has none."""
     with explained(stored.table_uri):
         files = pa.table(stored.get_add_actions(flatten=True))
-    name, head = f"null_count.{column}", f"partition.{IS_HEAD}"
+    (field,) = (each for each in stored.schema().fields if each.name == column)
+    name = f"null_count.{field.metadata.get(_MAPPED, column)}"
+    head = f"partition.{IS_HEAD}"
     if not {name, head} <= {*files.column_names}:
         return None
     counts = [
