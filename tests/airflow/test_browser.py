@@ -265,6 +265,7 @@ FORMS = {
     "erase": {"table": "orders", "keys": '1\n{"id": 2}'},
     "maintain": {"tables": "orders", "optimize": False},
     "reconcile": {"table": "orders", "connection": "shop_db", "query": "SELECT 1", "correct": True},
+    "release": {"tables": "orders", "why": "a clean-up"},
     "replay": {"tables": "orders", "swap": True},
     "requeue": {"tables": "orders", "reason": "invalid_json", "since": ("2026/11/20", "12:30")},
 }

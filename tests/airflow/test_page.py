@@ -20,12 +20,13 @@ from airflow.utils.types import DagRunTriggeredByType
 from deltalake import write_deltalake
 from page_stage import EVIL, HISTORY, NOON, ORDERS, client, version
 from sqlalchemy import delete, select
+from strandline_airflow.orders import Order
 from strandline_airflow.page import asked, chapters
 from strandline_airflow.watching import Watcher
 
 from strandline.changes.version import ClosedBy
 from strandline.runs.manifest import Work
-from strandline.runs.receipt import Counts
+from strandline.runs.receipt import Counts, Receipt
 from strandline.runs.segment import Gap
 
 
@@ -186,6 +187,27 @@ def test_a_source_file_that_breaks_what_reads_it_is_told_too(see, source_path, m
     text = see("").text
     assert "odd.toml: KeyError: 'column'" in text
     assert "shop" in text
+
+
+@pytest.fixture
+def expecting(source_path):
+    source_path.write_text(f"{source_path.read_text()}[expectations]\nmin_rows = 99\n")
+
+
+@pytest.mark.usefixtures("expecting")
+def test_a_table_that_is_not_as_expected_says_so_until_it_is_released_and_then_by_whom(
+    see, arrive, publish, source, manifests, publications
+):
+    arrive("shop.orders", 1)
+    publish(orders={"history_version": 0})
+    held = see("table", source="shop", table="orders").text
+    assert "orders is not published, since it is not as expected: min_rows is 99" in held
+    told = {"topics": ["shop.orders"], "by": "ann", "why": "<b>a clean-up</b>"}
+    manifest = manifests.order(source, "2026-11-20T13:00:00Z", Order(Work.RELEASE, (), told, ()))
+    publications.publish(manifest, Receipt("shop", manifest.number, ()))
+    released = see("table", source="shop", table="orders").text
+    assert "not as expected" not in released
+    assert "2 release by ann: <b>a clean-up</b>" in released
 
 
 @pytest.mark.usefixtures("published")
