@@ -2,9 +2,11 @@
 
 Imported by DAGs that ask for one alone: Airflow's operator brings much along.
 """
+# ruff: noqa: PLC0415 - notifiers are imported by the task that tells them
 
 import logging
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from airflow.providers.standard.exceptions import HITLTimeoutError
 from airflow.providers.standard.operators.hitl import ApprovalOperator
@@ -23,8 +25,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _PREVIEW, _APPROVE, _LINES = "preview", "approve", "lines"
+_SOMEBODY = "Somebody"
 _BODY = (
-    "{{ dag_run.triggering_user_name or 'Somebody' }} wants this to be done:\n\n"
+    f"{{{{ dag_run.triggering_user_name or '{_SOMEBODY}' }}}} wants this to be done:\n\n"
     "{% for line in ti.xcom_pull(task_ids='preview', key='lines') %}* {{ line }}\n{% endfor %}"
 )
 
@@ -64,7 +67,9 @@ def asked_for(source: Source, form: "Form", plan: Any) -> None:
             raise AirflowSkipException(orders.DRY)
         if not form.acts(params):
             return "plan"
-        get_current_context()["ti"].xcom_push(_LINES, list(order.lines))
+        context = get_current_context()
+        context["ti"].xcom_push(_LINES, list(order.lines))
+        _tell(source, context, order)
         return _APPROVE
 
     approve = Approval(
@@ -78,6 +83,25 @@ def asked_for(source: Source, form: "Form", plan: Any) -> None:
     previewed = preview()
     previewed >> approve >> plan
     previewed >> plan
+
+
+def _tell(source: Source, context: Any, order: Order) -> None:
+    """Tells those who are told of alerts that somebody's word is waited for."""
+    from strandline_airflow import notifiers
+
+    run = context["dag_run"]
+    message = notifiers.Message(
+        title=f"Strandline: {run.dag_id} waits for an approval",
+        text="\n".join(
+            (
+                f"{run.triggering_user_name or _SOMEBODY} wants this to be done:",
+                *order.lines,
+                f"Without an answer within {duration.shown(source.approval.within)} it is not.",
+            )
+        ),
+        url=notifiers.address(f"dags/{run.dag_id}/runs/{quote(run.run_id)}/tasks/{_APPROVE}"),
+    )
+    notifiers.send_to_all(notifiers.configured(source), message)
 
 
 def check(order: Order) -> None:

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import page_stage
 import pytest
+import receivers
 from airflow.jobs.job import Job
 from airflow.jobs.scheduler_job_runner import SchedulerJobRunner
 from airflow.sdk.definitions import dag as dag_module
@@ -22,8 +23,15 @@ NOT_DONE = {"plan": "skipped", "publish": "skipped", "report": "skipped"}
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shop")
-    with EmbeddedKafka() as broker, opened(folder, broker, None, 'engine = "alone"\n') as shop:
-        shop.says(ASKS)
+    with (
+        EmbeddedKafka() as broker,
+        opened(folder, broker, None, 'engine = "alone"\n') as shop,
+        receivers.web_server() as (port, shop.hook),
+        pytest.MonkeyPatch.context() as environment,
+    ):
+        receivers.connection(environment, "ops_hook", conn_type="http", schema="http", port=port)
+        environment.setenv("AIRFLOW__API__BASE_URL", "https://airflow.example.com")
+        shop.says(ASKS + receivers.TO_HOOK)
         for key in (1, 2):
             shop.stream.change("c", key, key * 10, name="ada")
         shop.land()
@@ -92,6 +100,14 @@ def test_what_is_refused_is_not_done(shop, answer, caplog):
     assert "* public.item: 1 key with 1 version, 1 of them current" in task["body"]
     assert task["body"].startswith("dag_test wants this to be done:")
     assert (shop.history(), shop.publications.last_number()) == (WHOLE, 1)
+
+
+def test_who_is_told_of_alerts_is_told_what_waits_for_an_approval_and_where(shop):
+    (post,) = shop.hook.posts
+    assert post["title"] == "Strandline: erase__shop waits for an approval"
+    assert "public.item: 1 key with 1 version, 1 of them current" in post["text"]
+    assert post["text"].endswith("Without an answer within 1d it is not.")
+    assert post["url"].startswith("https://airflow.example.com/dags/erase__shop/runs/manual__")
 
 
 def test_only_who_is_named_may_answer(shop, answer):
