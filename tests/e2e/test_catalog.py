@@ -26,6 +26,7 @@ PROJECT = Path(__file__).parents[2]
 DOCUMENT = PROJECT / "docs" / "reading-history.md"
 SHELF = "shop.public.shelf"
 ODD = {"type": "string", "optional": True, "field": "at"}  # as the function's parameter
+MANY = [{**ODD, "field": f"a`column`with.a.long.name.{number}"} for number in range(200)]
 
 
 def statements(title):
@@ -53,7 +54,7 @@ def shop(tmp_path_factory, hive):
     ):
         environment.setenv("AIRFLOW_CONN_METASTORE_DEFAULT", hive.connection())
         shop.says("[catalog]\n")
-        stream, shelf = shop.stream, Stream(SHELF)
+        stream, shelf = shop.stream, Stream(SHELF, columns=[*COLUMNS, *MANY])
         broker.create_topic(SHELF, partitions=2)
         stream.columns = [*COLUMNS, ODD]
         stream.change("c", 1, 10, name="ada", more={"at": "home"})
@@ -83,6 +84,10 @@ def spark_says(shop, hive, tmp_path_factory):
         "joined": joined,
         "at 1": "SELECT name FROM shop_at_1.public_item",
         "no shelf": "SELECT * FROM shop_at_1.public_shelf",
+        "many columns": (
+            "SELECT `a``column``with.a.long.name.199` "
+            "FROM shop.public_shelf_as_of(TIMESTAMP '2026-09-22T00:00:00Z')"
+        ),
         "columns": "DESCRIBE shop.public_item_current",
         "cuts": "SHOW DATABASES LIKE 'shop_at_*'",
         "publications": "SELECT max(number) FROM shop.publications",
@@ -131,6 +136,12 @@ def test_spark_knows_the_columns_of_a_view_without_those_of_the_engine(spark_say
     assert columns["_valid_from"] == "timestamp"
     assert columns["_unavailable"] == "array<string>"
     assert "_key" not in columns
+
+
+def test_spark_reads_a_table_of_many_columns_with_odd_names_at_a_time(spark_says):
+    assert spark_says["many columns"] == [[None]]
+    with Metastore("metastore_default") as metastore:
+        assert len(metastore.function("shop", "public_shelf_as_of").resourceUris) > 2
 
 
 def test_spark_finds_out_which_publications_can_be_read(spark_says):
