@@ -47,6 +47,13 @@ def compacted(shop):
     return shop.published()
 
 
+def left_open(shop):
+    """The path of the manifest of a release that is planned, and no more."""
+    order = release.order(shop.source, GIVEN, datetime.now(UTC))
+    order = replace(order, read=lambda: {"by": "ann"})  # the task would ask Airflow
+    return order_run.plan(shop.source, order, datetime.now(UTC), dry=False)
+
+
 def test_a_compaction_has_failed_whose_table_is_withheld_though_its_history_has_gone_on(shop):
     assert shop.states == {
         "plan": "success", "compact": "success", "publish": "success", "report": "failed"
@@ -77,22 +84,24 @@ def test_a_release_that_was_left_open_is_finished_by_the_next_compaction(shop):
     for key in (7, 8):
         shop.stream.change("d", key, 1000 + key)
     assert "66.67% fewer" in compacted(shop).held
-    order = release.order(shop.source, GIVEN, datetime.now(UTC))
-    order = replace(order, read=lambda: {"by": "ann"})  # the task would ask Airflow
-    assert order_run.plan(shop.source, order, datetime.now(UTC), dry=False)
+    left_open(shop)
     row = compacted(shop)
     assert (row.released_by, row.held, row.counts.current_rows) == ("ann", None, 1)
 
 
-def test_nulls_are_known_of_a_history_that_spark_has_spread_whatever_its_columns_are_called(
+def test_a_history_that_spark_has_spread_is_asked_and_released_whatever_its_columns_are_called(
     tmp_path, spark, monkeypatch
 ):
     monkeypatch.setenv("STRANDLINE_WAY", "spread")
     with EmbeddedKafka() as broker, opened(tmp_path, broker, spark) as shop:
         shop.says('[[table]]\ntopic = "shop.public.item"\nrename = { name = "a name" }\n')
+        shop.says('expectations.max_nulls = { "a name" = 0.3 }\n')
         for key in range(1, 9):
             shop.stream.change("c", key, key * 10, name=None if key < 4 else "ada")
         shop.arrive()
+        assert "3 of 8 current rows (37.5%) are NULL" in shop.published().held
+        shop.work_off(left_open(shop))
+        assert (shop.published().released_by, shop.published().history_version) == ("ann", 0)
         shop.stream.change("u", 1, 200, name="bob")
         shop.stream.change("d", 3, 202)
         shop.arrive()
