@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e spark fuzz chaos bench bench-small bench-core auto-cdc up setup jars chromium kafka s3 registry trino duckdb lint lock clean
+.PHONY: help demo test e2e pictures spark fuzz chaos bench bench-small bench-core auto-cdc up setup jars chromium kafka s3 registry trino duckdb lint lock clean
 
 BIN := .venv/bin
 
@@ -33,6 +33,12 @@ test: jars s3 lint ## check style, types and import rules, then run the tests
 
 e2e: jars chromium kafka registry s3 trino duckdb ## run what `make test` has no time for outside of Spark: DAGs, the browser
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests --ignore tests/spark -m heavy $(PYTEST)
+
+pictures: chromium ## walk through the page in Airflow's frame, and renew the pictures that docs/ shows
+	@$(WITH_JAVA) $(BIN)/python -m pytest tests/airflow/test_walk.py -m heavy $(PYTEST)
+	@for view in overview table key change; do \
+	  cp .strandline/walk/$$view-light-1440.png docs/airflow-$$view.png; done
+	@cp .strandline/walk/quarantine-dark-1440.png docs/airflow-quarantine.png
 
 spark: jars ## run every case, capture and test that Spark has (an hour or more)
 	@$(WITH_JAVA) STRANDLINE_CASES=all exec $(BIN)/python -m pytest tests/spark --numprocesses 2 --dist load \

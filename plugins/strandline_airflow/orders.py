@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+TO_A_LINE = " One name to a line, as the page shows them."  # of a field for names of tables
 _SCHEDULED = "scheduled"
 _AIRFLOWS = frozenset({"openlineage"})  # what TriggerDagRunOperator adds by itself
 DRY = "Dry run: nothing was changed. To do it, trigger this with `dry_run` unticked, or false."
@@ -105,7 +106,7 @@ def lines(title: str, description: str) -> Param:
 
 def tables(description: str) -> Param:
     """The form's field for names of tables."""
-    return lines("Tables", f"{description} One name to a line, as the page shows them.")
+    return lines("Tables", f"{description}{TO_A_LINE}")
 
 
 def text(title: str, description: str) -> Param:

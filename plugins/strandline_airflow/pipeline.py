@@ -27,7 +27,7 @@ from strandline.runs.manifest import Work
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline.sources.approval import Approval
 from strandline.sources.source import Source
-from strandline_airflow import assets, deadlines, orders
+from strandline_airflow import assets, deadlines, orders, pickers
 from strandline_airflow.descriptions import DESCRIPTIONS
 from strandline_airflow.names import pool_name
 from strandline_airflow.submission import submission
@@ -78,7 +78,7 @@ def pipeline(
         deadline=deadlines.of(source, path, dag_id) if what in AWAITED else None,
         tags=["strandline", source.name],
         auto_register=False,  # the DAG file registers what is right as a whole
-        params=params,
+        params=params and pickers.offering(source, params),
     )
 
 

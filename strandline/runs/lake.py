@@ -5,7 +5,7 @@
 
 import re
 from dataclasses import dataclass
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 # What delta-rs 1.6 takes for something else, or not at all, in a folder or a URI: it reads `%41` as
 # `A` on some of its ways and as three letters on others. All else it knows, a lone `%` too.
@@ -130,7 +130,12 @@ class SourceLake:
         return f"{self._table(table)}/moves"
 
     def _table(self, table: str) -> str:
-        return f"{self._stage}/tables/{_folder(table)}"
+        return f"{self.tables}/{_folder(table)}"
+
+    @property
+    def tables(self) -> str:
+        """The folder that has a folder for each table (`table_in`)."""
+        return f"{self._stage}/tables"
 
     @property
     def shadows(self) -> str:
@@ -140,6 +145,11 @@ class SourceLake:
     @property
     def _stage(self) -> str:
         return self.home if self.shadow is None else f"{self.shadows}/{self.shadow:08d}"
+
+
+def table_in(folder: str) -> str:
+    """The table whose folder has this name."""
+    return unquote(folder.replace("=", "%"))
 
 
 def _folder(table: str) -> str:

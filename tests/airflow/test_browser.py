@@ -1,37 +1,18 @@
 """The page in a real browser: Chromium, headless, on a server that it reaches by loopback."""
 
-import shutil
-import socket
-from contextlib import contextmanager
-from threading import Thread
-from urllib.parse import urljoin
-
+import browser_stage
 import page_stage
 import pytest
-import uvicorn
 from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
 from airflow.utils.session import create_session
-from playwright.sync_api import expect, sync_playwright
+from browser_stage import Visit, brightness, colour, contrast, fill_in, served
+from playwright.sync_api import expect
 from sqlalchemy import select
 
 pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("published")]
 
 KEY = "key?source=shop&table=orders&key=1"
-
-
-@contextmanager
-def served(app):
-    """The address at which the app answers. The socket listens before the server runs."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
-        thread = Thread(target=server.run, args=([listening],))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -42,56 +23,8 @@ def address(server):
 
 @pytest.fixture(scope="module")
 def chromium():
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    assert path, "Chromium is missing: `make e2e` installs it (setup.sh chromium)"
-    with sync_playwright() as playwright:
-        # Its own sandbox is not for root, which tests in containers run as.
-        browser = playwright.chromium.launch(executable_path=path, chromium_sandbox=False)
+    with browser_stage.chromium() as browser:
         yield browser
-        browser.close()
-
-
-class Visit:
-    """A user's window, and what went wrong in it."""
-
-    def __init__(self, browser, server, address, user, below="", **options):
-        self.address, self.below, self.wrong = address, below, []
-        self.context = browser.new_context(base_url=address, **options)
-        if user:
-            cookie = {
-                "name": "_token",
-                "value": page_stage.token(server, *user, below=below),
-                "url": address,
-            }
-            self.context.add_cookies([cookie])
-        self.context.set_default_timeout(15_000)
-        self.page = self.context.new_page()
-        self.page.on("request", self._only_here)
-        self.page.on("dialog", lambda dialog: self._note(f"dialog: {dialog.message}", dialog))
-        self.page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
-
-    def _only_here(self, request):
-        if not request.url.startswith((self.address, f"blob:{self.address}", "data:")):
-            self.wrong.append(f"asked for {request.url}")
-
-    def _note(self, what, dialog):
-        self.wrong.append(what)
-        dialog.dismiss()
-
-    def open(self, view=""):
-        self.page.goto(urljoin(f"{self.below}/strandline/", view))
-        return self.page
-
-    def choose(self, theme):
-        """The theme that the user has chosen in Airflow at some time before."""
-        self.context.add_init_script(f"localStorage.setItem('theme', '{theme}')")
-
-    def open_in_airflow(self, view=""):
-        """The frame in which Airflow shows a view."""
-        self.page.goto(f"{self.below}/plugin/strandline/{view}")
-        frame = self.page.frame_locator("iframe[title=Strandline]")
-        expect(frame.locator("main")).to_be_visible()
-        return frame
 
 
 @pytest.fixture
@@ -207,23 +140,6 @@ def test_a_theme_that_is_chosen_while_the_page_is_open_is_taken_at_once(visit):
     expect(frame.locator("body")).not_to_have_css("background-color", before)
 
 
-def colour(page, of):
-    text = page.locator("body").evaluate(f"e => getComputedStyle(e).{of}")
-    return [int(part) for part in text.partition("(")[2].rstrip(")").split(",")[:3]]
-
-
-def brightness(colour):
-    """Relative luminance, as WCAG 2 defines it."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
-              for c in (part / 255 for part in colour)]  # fmt: skip
-    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-
-def contrast(one, other):
-    dark, light = sorted((brightness(one), brightness(other)))
-    return (light + 0.05) / (dark + 0.05)
-
-
 @pytest.mark.parametrize("view", ["", "source?source=shop", "table?source=shop&table=orders", KEY])
 def test_nothing_is_wider_than_a_small_window(visit, view):
     page = visit(viewport={"width": 420, "height": 800}).open(view)
@@ -287,23 +203,6 @@ def test_a_form_of_airflow_starts_a_run_with_what_was_filled_in(visit, what):
     for lines in sent.keys() & {"topics", "tables", "keys"}:
         sent[lines] = sent[lines].split("\n")
     assert last_run(what).conf.items() >= {**sent, "dry_run": False}.items()
-
-
-def fill_in(page, form, field, value):
-    """Writes into a field of Airflow's form, as its kind takes it."""
-    if isinstance(value, tuple):
-        label = page.get_by_text(field.capitalize(), exact=True)
-        form.get_by_role("group").filter(has=label).get_by_test_id("datetime-input").click()
-        page.get_by_placeholder("YYYY/MM/DD").fill(value[0])
-        page.get_by_placeholder("HH:mm").fill(value[1])
-        page.keyboard.press("Enter")
-        page.keyboard.press("Escape")
-    elif isinstance(value, bool):
-        box = form.locator(f"[name=element_{field}]")
-        if box.is_checked() != value:
-            box.locator("xpath=ancestor::label").click()
-    else:
-        form.locator(f"[name=element_{field}]").fill(str(value))
 
 
 def last_run(what):

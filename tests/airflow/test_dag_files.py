@@ -57,6 +57,35 @@ def test_no_field_of_a_form_has_marks_that_airflow_shows_as_they_stand(source_pa
             assert "`" not in dag.params.get_param(name).description, (dag.dag_id, name, field)
 
 
+def fields(source_path, what):
+    dag = next(dag for dag in source_dags(source_path) if dag.dag_id == f"{what}__shop")
+    return {name: dag.params.get_param(name) for name in dag.params}
+
+
+def test_forms_offer_the_tables_that_are_in_the_lake_or_named_in_the_source_file(source_path, lake):
+    assert "examples" not in fields(source_path, "replay")["tables"].schema
+    for table in ("orders", "odd name"):
+        Path(lake.history(table)).mkdir(parents=True)
+    source_path.write_text(f'{source_path.read_text()}[[table]]\ntopic = "shop.items"\n')
+    several = fields(source_path, "replay")["tables"]
+    assert several.schema["examples"] == ["odd name", "orders"]  # it takes no other
+    assert "to a line" not in several.description
+    assert fields(source_path, "erase")["table"].schema["examples"] == [
+        "items",
+        "odd name",
+        "orders",
+    ]
+
+
+def test_of_a_lake_behind_a_uri_forms_offer_what_the_source_file_names(source_path):
+    text = source_path.read_text()
+    source_path.write_text(
+        f'{text}[[table]]\ntopic = "shop.items"\n'.replace(f'"{source_path.parents[1]}', '"s3://b')
+    )
+    assert fields(source_path, "erase")["table"].schema["examples"] == ["items"]
+    assert "examples" not in fields(source_path, "replay")["tables"].schema
+
+
 def test_parsing_the_dags_loads_none_of_the_heavy_packages(tmp_path):
     told = subprocess.run(
         [sys.executable, "-c", LOAD_AND_TELL, str(DAGS)],

@@ -109,7 +109,7 @@ def rows_as_of(
 ) -> Response:
     """The rows of a table as they stood at a moment in UTC, the first of them by key."""
     found = asked.table_of(chapters.standing_of(source), table)
-    moment = asked.instant(at) if at.strip() else asked.now()
+    moment = asked.instant(at) if at.strip() else asked.now().replace(microsecond=0)
     rows = changes.as_of(source, found, moment)
     most = changes.SHOWN
     return shown(

@@ -20,6 +20,7 @@ from strandline_airflow.page.api import RUNS_SHOWN, Api, Run
 
 log = logging.getLogger(__name__)
 
+_STANDING = {Verdict.QUARANTINE: "with more in quarantine than may be"}
 KAFKA_PATIENCE = 3.0  # seconds that a view waits for a broker
 
 _kafka = ThreadPoolExecutor(max_workers=4, thread_name_prefix="strandline-kafka")
@@ -61,7 +62,11 @@ def lead(chapters: Iterable[Mapping[str, Any]], refused: int, now: datetime) -> 
     lacking = refused + sum(bool(each["lacking"]) for each in every)
     counted = [(failing, "failing"), (lacking, "not set up")]
     sources = [f"{count:,} {what}" for count, what in counted if count]
-    tables = [f"{found[verdict]:,} {verdict}" for verdict in Verdict if found[verdict]]
+    tables = [
+        f"{found[verdict]:,} {_STANDING.get(verdict, verdict)}"
+        for verdict in Verdict
+        if found[verdict]
+    ]
     told = [
         f"{kind}: {', '.join(parts)}"
         for kind, parts in (("Sources", sources), ("Tables", tables))

@@ -45,6 +45,11 @@ def _clock(time: str) -> str:
     return time.replace("T", " ").removesuffix("Z").removesuffix(".000000")
 
 
+def _instant(time: datetime) -> str:
+    """The same to the microsecond, where there are any."""
+    return f"{moment(time)}.{time:%f}".removesuffix(".000000")
+
+
 _templates = Environment(
     loader=FileSystemLoader(_TEMPLATES),
     autoescape=True,
@@ -66,6 +71,7 @@ _templates.globals.update(
     draw=picture.draw,
     duration=duration.shown,
     moment=moment,
+    instant=_instant,
     opened=tuple(Opened),
     time=datetime.fromisoformat,
     script=Markup(_SCRIPT),  # noqa: S704 - a file of ours
