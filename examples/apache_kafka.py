@@ -47,7 +47,12 @@ group.initial.rebalance.delay.ms=0
 
 
 class ApacheKafka(Broker):
-    """One broker with nothing in it; FileNotFoundError where it was not fetched."""
+    """One broker with nothing in it; FileNotFoundError where it was not fetched.
+
+    `properties` are further ones of its file, and those that are to be others than here.
+    """
+
+    properties = ""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +63,8 @@ class ApacheKafka(Broker):
         self._folder = Path(tempfile.mkdtemp(prefix="strandline-kafka-"))
         port, controller = _free_ports()
         self.bootstrap = f"127.0.0.1:{port}"
-        settings = _PROPERTIES.format(port=port, controller=controller, folder=self._folder)
+        form = _PROPERTIES + self.properties
+        settings = form.format(port=port, controller=controller, folder=self._folder)
         self._settings.write_text(settings)
         self._format()
         self._admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
