@@ -148,6 +148,18 @@ def test_a_replay_only_compares_unless_it_is_to_swap(capture):
     assert names(capture) == ["A", "B"]
 
 
+def test_a_replay_finds_the_same_values_in_a_column_that_has_become_text(capture):
+    s = Stream(columns=[*COLUMNS, {"type": "int64", "optional": True, "field": "n"}])
+    for at, number in ((10, 5), (20, None)):
+        s.change("u", 1, at, more={"n": number})
+    run(capture, 1, s.records)
+    capture.rules = lambda _: TableRules(columns=(("n", "string"),))
+    receipt = only(
+        work_off(ordered(capture, 2, Work.REPLAY, Rebuild(versions(capture)), s.records))
+    )
+    assert (receipt.did["equal"], receipt.did["different"]) == (2, 0)
+
+
 def test_a_swap_takes_the_place_and_is_gone_on_from_and_can_be_taken_back(capture):
     s = late(capture)
     order = Rebuild(versions(capture), swap=True)

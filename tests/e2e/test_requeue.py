@@ -83,7 +83,7 @@ def test_what_was_applied_stays_applied(mended):
 
 
 def test_what_is_not_in_quarantine_cannot_be_asked_for(mended):
-    assert mended.told.startswith("nothing that was asked for is in the quarantine of shop")
+    assert mended.told.startswith("nothing is refused as 'no_kye'; the closest of 2 is no_key")
     assert "has no table 'items'" in refusal(mended, tables=["items"])
     assert "needs an offset from UTC" in refusal(mended, since="2026-11-21T12:00:00")
     swapped = {"since": "2026-11-22T00:00:00Z", "until": "2026-11-21T00:00:00Z"}
