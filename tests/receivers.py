@@ -1,4 +1,4 @@
-"""A mail server, a web server and a StatsD server that keep what they are sent."""
+"""Servers that keep what they are sent: of mail, of the web, of StatsD and of OpenTelemetry."""
 
 import json
 import re
@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from email import message_from_bytes
 from email.policy import default
 from http.server import BaseHTTPRequestHandler, HTTPServer
+
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+)
 
 MAIL = "airflow.providers.smtp.notifications.smtp.SmtpNotifier"
 WEBHOOK = "strandline_airflow.notifiers.WebhookNotifier"
@@ -134,3 +138,29 @@ def statsd_server():
         receiver.bind(("127.0.0.1", 0))
         receiver.setblocking(False)  # what is sent on this machine is there at once
         yield StatsD(receiver)
+
+
+@contextmanager
+def otlp_collector():
+    """Its port, and the values of the gauges that came, by their names and attributes."""
+    gauges = {}
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            sent = ExportMetricsServiceRequest.FromString(body)
+            for resource in sent.resource_metrics:
+                for scope in resource.scope_metrics:
+                    for metric in scope.metrics:
+                        for point in metric.gauge.data_points:
+                            tags = tuple((a.key, a.value.string_value) for a in point.attributes)
+                            gauges[metric.name, tags] = getattr(point, point.WhichOneof("value"))
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server, _serving(server):
+        yield server.server_address[1], gauges

@@ -1,14 +1,16 @@
 """Gauges: what the watch and publications send through Airflow's metrics, to a real StatsD port."""
 
+import atexit
 import re
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 import airflow_stage
+import opentelemetry.metrics
 import pytest
 import receivers
 from airflow.sdk.observability import stats
-from airflow.sdk.observability.metrics import stats_utils
+from airflow.sdk.observability.metrics import otel_logger, stats_utils
 from strandline_airflow.runs import compact_run
 from strandline_airflow.runs.folder import write_manifest, write_receipt
 from strandline_airflow.watching import Watcher
@@ -195,6 +197,24 @@ def test_where_airflow_sends_no_tags_they_end_the_name(plain, source, arrive, pu
     sent = plain.gauges()
     assert sent["airflow.strandline.table.lag.shop.public__orders", ()] == 0
     assert sent["airflow.strandline.source.tables.shop", ()] == 1
+
+
+def test_a_collector_of_opentelemetry_gets_them_with_their_tags(
+    begun, source, arrive, publish, monkeypatch
+):
+    arrive(ORDERS, 2)
+    publish()
+    arrive(ORDERS, 3)
+    with receivers.otlp_collector() as (port, gauges):
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{port}")
+        with begun(otel_on=True):
+            Watcher(source).look(NOON)
+            telemetry = opentelemetry.metrics.get_meter_provider()
+            telemetry.force_flush()  # as a task's process does at its end
+            telemetry.shutdown()
+            atexit.unregister(otel_logger.otel_logger.flush_otel_metrics)
+    assert gauges[of_table("lag")] == 3
+    assert gauges[of_source("tables")] == 1
 
 
 def test_names_have_no_letters_that_statsd_would_read_as_its_own(tagged, source_path, arrive):
