@@ -288,6 +288,16 @@ def test_a_source_that_lacks_its_pool_and_its_connections_says_so_at_once(
     assert "1 not set up" in see("").text
 
 
+@pytest.mark.usefixtures("source_path")
+def test_whoever_may_not_see_pools_is_told_nothing_of_them(see, monkeypatch):
+    with create_session() as session:
+        session.execute(delete(Pool).where(Pool.pool == "strandline__shop"))
+    assert "there is no pool" in see("").text
+    monkeypatch.setattr(SimpleAuthManager, "is_authorized_pool", lambda *_, **__: False)
+    found = see("")
+    assert (found.status, "there is no pool" in found.text) == (200, False)
+
+
 def test_a_source_with_an_operator_of_its_own_lacks_no_connection_of_spark(see, source_path):
     operator = '[spark]\noperator = "airflow.providers.apache.livy.operators.livy.LivyOperator"\n'
     arguments = 'arguments = { file = "compact.py", args = ["{{ manifest }}"] }\n'

@@ -9,8 +9,6 @@ import logging
 from functools import partial
 from typing import Annotated
 
-from airflow.api_fastapi.auth.managers.models.resource_details import AccessView
-from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_view
 from fastapi import Depends, FastAPI, HTTPException, Query
 from fastapi.responses import RedirectResponse, Response
 
@@ -23,6 +21,7 @@ from strandline_airflow.page.api import RUNS_SHOWN, AskedApi
 from strandline_airflow.page.asked import NamedSource, NamedTable, NoSuchThing
 from strandline_airflow.page.findings import changes, record, refused
 from strandline_airflow.page.findings import key as key_story
+from strandline_airflow.page.permission import SEES_PLUGINS, AskingUser
 from strandline_airflow.page.rendering import HEADERS, address, shown
 
 log = logging.getLogger(__name__)
@@ -34,7 +33,7 @@ app = FastAPI(
     docs_url=None,
     redoc_url=None,
     openapi_url=None,
-    dependencies=[Depends(requires_access_view(AccessView.PLUGINS))],
+    dependencies=[SEES_PLUGINS],
 )
 mishaps.tell(app)
 
@@ -119,7 +118,7 @@ def rows_as_of(
 
 @app.get("/quarantine")
 def quarantine(
-    user: GetUserDep,
+    user: AskingUser,
     source: NamedSource,
     table: NamedTable,
     reason: Annotated[str, Query()] = "",
@@ -147,7 +146,7 @@ def quarantine(
 
 @app.post("/requeue", dependencies=[Depends(trigger.refuse_strangers)])
 def requeue(
-    user: GetUserDep,
+    user: AskingUser,
     api: AskedApi,
     source: NamedSource,
     table: NamedTable,

@@ -1,12 +1,25 @@
-"""What a user of Airflow may do with a source: what he may do with the runs of its DAGs."""
+"""What a user of Airflow may do with a source: what he may do with the runs of its DAGs.
+
+The only module of the page that knows Airflow's API server from inside: an app that a plugin mounts
+has to authenticate its users itself, and does it with what the server's own views do it with.
+"""
 
 from http import HTTPStatus
 from typing import Any
 
 from airflow.api_fastapi.app import get_auth_manager
-from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
+from airflow.api_fastapi.auth.managers.models.resource_details import (
+    AccessView,
+    DagAccessEntity,
+    DagDetails,
+)
+from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_view
+from fastapi import Depends
 
 from strandline_airflow.page.api import Api
+
+AskingUser = GetUserDep
+SEES_PLUGINS = Depends(requires_access_view(AccessView.PLUGINS))
 
 
 def sees(api: Api, source: str) -> bool:
