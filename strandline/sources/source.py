@@ -7,21 +7,17 @@ what was allowed. The Source is immutable and says nothing about Airflow or Spar
 import os
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from itertools import pairwise
 from pathlib import Path
 
-from strandline.changes.position import LAST_EPOCH
-from strandline.changes.rules import PLACEHOLDER, Epoch, TableRules, since
+from strandline.changes.rules import PLACEHOLDER, TableRules
 from strandline.connectors import CONNECTORS
 from strandline.errors import SpecError
 from strandline.formats.registry.framing import Framing
 from strandline.runs import lake as lakes
 from strandline.runs.way import Way
-from strandline.sources import duration, settings
+from strandline.sources import duration, epochs, settings
 from strandline.sources.approval import Approval
 from strandline.sources.catalog import Catalog
 from strandline.sources.component import Component, component
@@ -31,7 +27,7 @@ from strandline.sources.registry import Registry
 from strandline.sources.retention import Retention
 from strandline.sources.section import Section
 from strandline.sources.spark import Spark
-from strandline.sources.table import TOPIC, Defaults, TableSpec, Tolerance, less
+from strandline.sources.table import TOPIC, Defaults, TableSpec, Tolerance, less, tables
 
 LAKE_VARIABLE = "STRANDLINE_LAKE"
 FRESHNESS = "2h"
@@ -214,7 +210,7 @@ def _source(top: Section, name: str, environ: Mapping[str, str]) -> Source:
         way=spark.way,
         alone=alone,
         spark_conf=spark.conf,
-        tables=_tables(top, defaults),
+        tables=tables(top, defaults),
         default_rules=defaults.rules,
         default_tolerance=defaults.tolerance,
         retention=Retention.of(top.section("retention")),
@@ -244,7 +240,7 @@ def _rules(top: Section, *, hold_unknown: bool) -> TableRules:
         sweep=top.take("sweep", bool, True),
         hold_regress=top.take("hold_regress", bool, True),
         settings=settings.of(top.section("settings")),
-        epochs=_epochs(top),
+        epochs=epochs.of(top),
         key_framing=top.choice("key_framing", framings, Framing.AUTO),
         value_framing=top.choice("value_framing", framings, Framing.AUTO),
         hold_unknown=hold_unknown,
@@ -280,40 +276,3 @@ def _topic_prefix(kafka: Section) -> str:
             f"begins the names of topics: letters, digits, '.', '_' and '-' only, not {prefix!r}",
         )
     return prefix
-
-
-def _epochs(top: Section) -> tuple[Epoch, ...]:
-    epochs = []
-    for section in top.sections("epoch", "number"):
-        number = section.number("number", 1)
-        if number > LAST_EPOCH:
-            section.refuse(
-                "number",
-                f"must be {LAST_EPOCH} or less, not {number}: number the lineages of a source 1, "
-                "2, 3",
-            )
-        moment = section.take("since", datetime, required=True)
-        if moment.tzinfo is None:
-            section.refuse("since", "needs an offset from UTC")
-        section.finish()
-        if not section.refused:
-            epochs.append(Epoch(number, since(moment)))
-    ordered = sorted(epochs, key=lambda epoch: epoch.since)
-    for before, after in pairwise(ordered):
-        if after.since == before.since or after.number <= before.number:
-            top.mistakes.note(
-                "[[epoch]]: later epochs need higher numbers, and each a time of its own: see "
-                f"those of number {before.number} and {after.number}"
-            )
-    return tuple(ordered)
-
-
-def _tables(top: Section, defaults: Defaults) -> tuple[TableSpec, ...]:
-    tables = [TableSpec.of(section, defaults) for section in top.sections("table", "topic")]
-    for kind in ("topic", "name"):
-        values = Counter(getattr(table, kind) for table in tables)
-        for value, times in values.items():
-            if value and times > 1:
-                number = "two" if times == 2 else str(times)
-                top.mistakes.note(f"{number} [[table]] sections have the {kind} '{value}'")
-    return tuple(tables)

@@ -1,6 +1,7 @@
 """One table of a source as its file describes it: `[[table]]`, and what holds of all others."""
 
 import re
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -76,6 +77,18 @@ class TableSpec:
         _check(section, rules)
         _check_nulls(section, rules, expected)
         return TableSpec(topic, name, rules.renamed(), tolerance, expected)
+
+
+def tables(top: Section, defaults: Defaults) -> tuple[TableSpec, ...]:
+    """The tables that a source file tells of, each topic and each name once."""
+    found = [TableSpec.of(section, defaults) for section in top.sections("table", "topic")]
+    for kind in ("topic", "name"):
+        values = Counter(getattr(table, kind) for table in found)
+        for value, times in values.items():
+            if value and times > 1:
+                number = "two" if times == 2 else str(times)
+                top.mistakes.note(f"{number} [[table]] sections have the {kind} '{value}'")
+    return tuple(found)
 
 
 def less(prefix: str, topic: str) -> str:
