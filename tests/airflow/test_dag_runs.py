@@ -454,7 +454,8 @@ def test_a_source_without_a_pool_is_told_beside_the_others(make_pools, source_pa
     assert make_pools([str(source_path.parent)]) == 1
     told = capsys.readouterr()
     assert told.out == "pool strandline__shop\n"
-    assert "odd.toml: top level: unknown connector 'clay tablets'" in told.err
+    assert "odd.toml: 3 mistakes:" in told.err
+    assert "- top level: unknown connector 'clay tablets'" in told.err
 
 
 def test_pools_of_a_folder_that_is_not_there_are_refused(make_pools, tmp_path, capsys):
