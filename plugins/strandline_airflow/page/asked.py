@@ -23,12 +23,15 @@ class NoSuchTable(NoSuchThing):
     """The table, or its source, is not there: no way leads back to it."""
 
 
-def sources(api: Api) -> tuple[dict[str, Source], dict[str, str]]:
-    """The sources that a user may see, by name, and by name what is wrong with files of others."""
+def sources(api: Api, only: str | None = None) -> tuple[dict[str, Source], dict[str, str]]:
+    """The sources that a user may see, by name, and by name what is wrong with files of others.
+
+    Where one is asked for `only` that is looked at, if it is there.
+    """
     found: dict[str, Source] = {}
     refused: dict[str, str] = {}
     for path in sorted(folder_of_sources().glob("*.toml")):
-        if not sees(api, path.stem):
+        if only not in {None, path.stem} or not sees(api, path.stem):
             continue
         try:
             found[path.stem] = source_file.load(path)
@@ -39,11 +42,13 @@ def sources(api: Api) -> tuple[dict[str, Source], dict[str, str]]:
 
 def _named(api: AskedApi, source: Annotated[str, Query()]) -> Source:
     """The source that a request names. What a user may not see is not there for him."""
-    own, refused = sources(api)
+    own, refused = sources(api, source)
     if source in own:
         return own[source]
-    there = ", ".join(own) or "none that you may see"
-    raise NoSuchTable(refused.get(source) or f"there is no source '{source}'; there are: {there}")
+    if source in refused:
+        raise NoSuchTable(refused[source])
+    there = ", ".join(sources(api)[0]) or "none that you may see"
+    raise NoSuchTable(f"there is no source '{source}'; there are: {there}")
 
 
 NamedSource = Annotated[Source, Depends(_named)]
