@@ -28,7 +28,10 @@ def end(leaders: Iterable["subprocess.Popen[str]"], ask: signal.Signals = signal
             leader.wait(max(deadline - time.monotonic(), 0))
     _kill({leader.pid for leader in started}, spared=())
     for leader in started:
-        leader.wait()
+        # Not by `Popen.wait`: an interrupt inside `Popen.poll` may have left its lock taken.
+        if leader.returncode is None:
+            with suppress(psutil.NoSuchProcess):
+                psutil.Process(leader.pid).wait()
 
 
 def end_own() -> None:
