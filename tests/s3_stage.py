@@ -6,11 +6,12 @@
 import os
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from server import listens, wait_until_ready
 
 LIBRARIES = Path(__file__).resolve().parents[1] / ".venv" / "s3proxy"
 BUCKET = "lake"
@@ -54,9 +55,10 @@ def opened(folder: Path) -> Iterator[Store]:
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else "java"
     main = ("org.gaul.s3proxy.Main", "--properties", str(settings))
-    with (folder / "s3proxy.log").open("wb") as log:
+    log = folder / "s3proxy.log"
+    with log.open("wb") as told:
         command = [java, "-Xmx256m", "-cp", f"{LIBRARIES}/*", *main]
-        process = subprocess.Popen(command, stdout=log, stderr=log)
+        process = subprocess.Popen(command, stdout=told, stderr=told)
     environment = {
         "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
         "AWS_ACCESS_KEY_ID": "strandline",
@@ -66,19 +68,7 @@ def opened(folder: Path) -> Iterator[Store]:
     }
     store = Store(objects, environment, process)
     try:
-        _wait_for(port, process)
+        wait_until_ready(process, lambda: listens(port), log, _START_SECONDS)
         yield store
     finally:
         store.stop()
-
-
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    """Until the store takes connections; TimeoutError where it does not."""
-    until = time.monotonic() + _START_SECONDS
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            continue
-        return
-    raise TimeoutError("S3Proxy did not start: see s3proxy.log")

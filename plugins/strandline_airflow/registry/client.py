@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
-from airflow.sdk import BaseHook, Connection
-from airflow.sdk.exceptions import AirflowNotFoundException
+from airflow.sdk import Connection
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt
 from tenacity import wait_random_exponential as backoff
 
 from strandline.errors import Terminal
 from strandline.sources.registry import Registry
-from strandline_airflow import trust
+from strandline_airflow import connections, trust
 
 _TELLING = 200  # letters of an answer that are repeated
 _BUSY = frozenset({408, 425, 429})  # answers that another attempt may change, as those from 500 on
@@ -63,7 +62,8 @@ class Client:
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
-        connection = _connection(registry.connection)
+        options = "--conn-type http --conn-schema https --conn-host HOST"
+        connection = connections.named(registry.connection, "[registry]", options)
         extra: dict[str, Any] = connection.extra_dejson
         self._urls = _urls(registry.connection, connection, extra)
         self._http = httpx.Client(
@@ -146,18 +146,6 @@ def _told(response: httpx.Response) -> str:
     named = document if isinstance(document, dict) else {}
     said = named.get("message") or named.get("title") or response.reason_phrase
     return " ".join(str(said).split())[:_TELLING]
-
-
-def _connection(name: str) -> Connection:
-    try:
-        found: Connection = BaseHook.get_connection(name)
-    except AirflowNotFoundException as error:
-        raise Terminal(
-            f"there is no Airflow connection '{name}', which [registry] names: create it: airflow "
-            f"connections add {name} --conn-type http --conn-schema https --conn-host HOST, or set "
-            f"the variable AIRFLOW_CONN_{name.upper()}"
-        ) from error
-    return found
 
 
 def _urls(name: str, connection: Connection, extra: Mapping[str, Any]) -> tuple[str, ...]:
