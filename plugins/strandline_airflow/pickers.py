@@ -6,6 +6,7 @@ source file names.
 """
 
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 
 from airflow.sdk import Param
@@ -18,8 +19,9 @@ _ONE, _SEVERAL = "table", "tables"
 
 
 def offering(source: Source, params: Mapping[str, Param]) -> dict[str, Param]:
-    """The fields of a form, those for tables with what there is to pick.
+    """The fields of a form for one DAG, those for tables with what there is to pick.
 
+    They are its own: Airflow writes into a DAG's fields what a run is given.
     A field for one table takes any other name, too. Airflow's picker of several takes none that it
     does not offer: where it might lack some, the field stays a text.
     """
@@ -27,7 +29,7 @@ def offering(source: Source, params: Mapping[str, Param]) -> dict[str, Param]:
     named = tuple(table.name for table in source.tables)
     offered = {_ONE: sorted({*there, *named}), _SEVERAL: list(there)}
     return {
-        name: _picking(param, offered[name]) if offered.get(name) else param
+        name: _picking(param, offered[name]) if offered.get(name) else deepcopy(param)
         for name, param in params.items()
     }
 

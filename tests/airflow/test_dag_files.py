@@ -10,6 +10,7 @@ from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk.definitions.retry_policy import RetryAction
 from airflow.serialization.serialized_objects import DagSerialization
 from strandline_airflow.dag import load, source_dags
+from strandline_airflow.forms import replay
 from strandline_airflow.names import pool_name
 
 from strandline.errors import SpecError, Terminal, Transient
@@ -75,6 +76,13 @@ def test_forms_offer_the_tables_that_are_in_the_lake_or_named_in_the_source_file
         "odd name",
         "orders",
     ]
+
+
+def test_what_a_run_of_one_dag_is_given_is_no_default_of_another(source_path):
+    (dag,) = (each for each in source_dags(source_path) if each.dag_id.startswith("replay__"))
+    dag.params["swap"] = True  # as `dag.test` does with the configuration of its run
+    assert replay.FORM.params["swap"].value is False
+    assert fields(source_path, "replay")["swap"].value is False
 
 
 def test_of_a_lake_behind_a_uri_forms_offer_what_the_source_file_names(source_path):

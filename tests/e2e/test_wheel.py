@@ -168,8 +168,9 @@ def test_it_lands_compacts_and_publishes(installation):
         assert "state=success" in installation.test_dag(dag).replace(" ", "")
     told = installation.run(
         "-c",
-        "import sys, deltalake; t = deltalake.DeltaTable(sys.argv[1]).to_pyarrow_table();"
-        "print(sorted((r['name'], r['_is_current']) for r in t.to_pylist()))",
+        "import sys; from strandline.alone.stores import tables;"
+        "found = tables.rows(tables.opened(sys.argv[1]), 'SELECT name, _is_current FROM stored');"
+        "print(sorted(tuple(row.values()) for row in found))",
         str(installation.environment.parent / "lake/shop/tables/public.item/history"),
     )
     assert told.strip() == "[('ada', False), ('bob', True)]"

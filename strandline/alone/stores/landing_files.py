@@ -145,7 +145,8 @@ class Extract:
             if own:
                 mean = max(1, group.total_byte_size // max(1, group.num_rows))
                 at_once = max(1, min(_AT_ONCE, _LONG // mean))
-                for rows in file.iter_batches(at_once, [number], names):
+                # A task of Spark's has one processor; the others are other tasks'.
+                for rows in file.iter_batches(at_once, [number], names, use_threads=False):
                     found = _plain(rows).filter(_within(rows, own))
                     if found.num_rows:
                         yield found
