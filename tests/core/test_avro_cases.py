@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from avro import Registry, is_described
 from cases.language import cases, repeated
+from cases.sample import sampled
 from workloads import Choices
 from workloads.record import came_to, recorded
 from workloads.shards import came_to as came_to_in_shards
@@ -19,8 +20,7 @@ CASES = [case for case in cases() if is_described(case)]
 REPEATABLE = [case for case in CASES if case.replay]
 
 
-def each(of):
-    return pytest.mark.parametrize("case", of, ids=lambda case: case.prefix)
+_EACH = pytest.mark.parametrize("case", CASES, ids=lambda case: case.prefix)
 
 
 def rules(case):
@@ -39,14 +39,14 @@ def told(case, registry, *runs):
     return rows, found.counts, refused, orphans, doubts
 
 
-@each(CASES)
+@_EACH
 def test_a_case_in_avro_has_the_history_that_it_has_in_json(case):
     registry = Registry()
     records = registry.records(case.records)
     assert told(case, registry, records) == told(case, Registry(), case.records)
 
 
-@each(CASES)
+@_EACH
 def test_a_case_whose_records_turn_from_json_to_avro_and_back_has_one_history(case):
     registry = Registry()
     avro = registry.records(case.records)
@@ -59,7 +59,7 @@ def test_a_case_whose_records_turn_from_json_to_avro_and_back_has_one_history(ca
     assert told(case, registry, *turned) == told(case, Registry(), *runs)
 
 
-@each(REPEATABLE)
+@pytest.mark.parametrize("case", sampled(REPEATABLE))
 def test_a_case_that_is_delivered_again_in_the_other_format_says_nothing_new(case):
     registry, new = Registry(), len(case.records)
     for start in {0, new // 2}:
@@ -70,7 +70,7 @@ def test_a_case_that_is_delivered_again_in_the_other_format_says_nothing_new(cas
         assert told(case, registry, [*avro[:new], *json[new:]]) == whole
 
 
-@each(CASES)
+@pytest.mark.parametrize("case", sampled(CASES))
 def test_a_case_in_avro_goes_on_from_what_is_on_record(case):
     registry, connector = Registry(), CONNECTORS[case.connector]
     records, middle = registry.records(case.records), len(case.records) // 2
@@ -81,7 +81,7 @@ def test_a_case_in_avro_goes_on_from_what_is_on_record(case):
         assert came_to(tables[table.topic]) == came_to(table)
 
 
-@each(CASES)
+@pytest.mark.parametrize("case", sampled(CASES))
 def test_a_case_in_avro_may_be_cut_into_shards(case):
     registry, connector = Registry(), CONNECTORS[case.connector]
     records, moment = registry.records(case.records), recorded_at(case.records)

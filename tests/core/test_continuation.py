@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from cases.language import cases
+from cases.sample import sampled
 from events import COLUMNS, EPOCH_MS, Stream, told
 from workloads.record import came_to, recorded
 
@@ -25,7 +26,7 @@ def test_a_case_of_which_each_run_goes_on_from_what_is_on_record(case):
             assert came_to(tables[table.topic]) == came_to(table), cut
 
 
-@pytest.mark.parametrize("case", cases(), ids=lambda case: case.prefix)
+@pytest.mark.parametrize("case", sampled(cases()))
 def test_a_case_of_which_every_record_has_a_run_of_its_own(case):
     connector = CONNECTORS[case.connector]
     spec = source.parse(case.spec, Path(f"{case.prefix}.toml"), {"STRANDLINE_LAKE": "unused"})
