@@ -214,8 +214,9 @@ def _failing(source: str, tallies: Mapping[str, Tally]) -> Iterator[Condition]:
         if tally.failing_since is not None:
             yield Condition(
                 Kind(f"{dag}_fails"), "", tally.failing_since,
-                f"a run of {dag}__{source} has failed, and none was seen to succeed after it. The "
-                "log of the task that failed says why",
+                f"a run of {dag}__{source} has failed, and none was seen to succeed after it. Open "
+                f"{dag}__{source} in Airflow: the log of the task that is red in its newest failed "
+                "run says why",
             )  # fmt: skip
 
 
@@ -300,8 +301,8 @@ def _of_table(of: TableStanding, instant: datetime) -> Iterator[Condition]:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in _most(of.quarantined))
         yield Condition(
             Kind.QUARANTINE, of.table, instant,
-            f"{of.in_quarantine:,} records cannot be read ({reasons}); "
-            f"{of.tolerance.quarantine:,} are borne",
+            f"records that cannot be read: {of.in_quarantine:,} ({reasons}); the source file "
+            f"allows {of.tolerance.quarantine:,}",
         )  # fmt: skip
     if of.parted(instant):
         yield Condition(

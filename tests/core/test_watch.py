@@ -115,7 +115,9 @@ def test_quarantine_is_told_above_its_threshold_with_the_most_frequent_reasons()
     assert told((0, source(few))) == [[]]
     many = table(quarantined={"no_key": 1, "not_json": 2_000, "wrong_type": 3, "late": 2})
     (alert,), _ = look(State(), source(many), NOON)
-    assert "2,006 records cannot be read (2,000 not_json, 3 wrong_type, 2 late)" in alert.text
+    assert (
+        "read: 2,006 (2,000 not_json, 3 wrong_type, 2 late); the source file allows 0" in alert.text
+    )
 
 
 def test_a_move_without_its_other_half_is_told_once_it_has_waited_for_too_long():
