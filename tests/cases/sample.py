@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 from cases.language import Case
 
-_ONE_IN = 4
+_ONE_IN = 6
 
 
 def sampled(cases: Iterable[Case]) -> list:

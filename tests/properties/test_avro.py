@@ -11,13 +11,18 @@ from strandline.connectors import CONNECTORS
 from strandline.law import in_runs, interpret
 
 
+def half(seeds):
+    """Each workload is folded three times here, and the half of them reaches what Avro changes."""
+    return seeds[::2]
+
+
 def in_avro(registry, runs, choices=None):
     """The runs in Avro; by chance some of their records, where there are choices."""
     return [[r if choices and choices.below(2) else registry.record(r) for r in of] for of in runs]
 
 
 def test_runs_in_avro_make_the_history_of_runs_in_json(source, seeds):
-    for seed, runs in arrivals(source, seeds):
+    for seed, runs in arrivals(source, half(seeds)):
         registry = Registry()
         avro = in_avro(registry, runs)
         law = in_runs(runs, CONNECTORS[source]).tables
@@ -28,7 +33,7 @@ def test_runs_in_avro_make_the_history_of_runs_in_json(source, seeds):
 
 
 def test_records_of_both_formats_cut_into_shards_make_the_history_of_json(source, seeds):
-    for seed, runs in arrivals(source, seeds):
+    for seed, runs in arrivals(source, half(seeds)):
         registry, choices = Registry(), Choices.seeded(seed)
         mixed = in_avro(registry, runs, choices)
         tables = sharded(choices, mixed, CONNECTORS[source], schemas=registry.schemas)

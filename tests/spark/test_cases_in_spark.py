@@ -27,7 +27,6 @@ from strandline.sources import source
 
 CHOSEN = (
     "mysql-a-restart-repeats-up-to",
-    "truncates-s10-a-truncate-of-one-shard",
     "flattened-flattened-rows-of-mysql",
 )
 WANTED = os.environ.get("STRANDLINE_CASES")

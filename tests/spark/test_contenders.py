@@ -47,7 +47,7 @@ _NO_DV = pytest.param("merge-no-dv", marks=pytest.mark.heavy)
 
 
 @pytest.mark.parametrize(
-    "name", [*(each for each in SPARK if each != "merge-no-dv"), _NO_DV, "duckdb"]
+    "name", [*(each for each in SPARK if not each.startswith("merge")), _MERGE, _NO_DV, "duckdb"]
 )
 def test_into_nothing_everybody_is_right(verdicts, name):
     (verdict,) = verdicts(name, INTO_NOTHING)

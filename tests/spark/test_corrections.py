@@ -83,9 +83,8 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize(
-    "kind", ["csv", *(pytest.param(each, marks=pytest.mark.heavy) for each in ("json", "parquet"))]
-)
+@pytest.mark.heavy
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
 def test_a_snapshot_in_any_format_is_compared_alike_alone_and_spread(spark, tmp_path, kind):
     path = tmp_path / f"rows.{kind}"
     if kind == "parquet":
