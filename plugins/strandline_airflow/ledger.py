@@ -16,7 +16,14 @@ import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, Transaction, WriterProperties, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
 
-from strandline.alone.stores.tables import explained, opened, storage_options
+from strandline.alone.stores import tables
+from strandline.alone.stores.tables import (
+    CHECKPOINTS,
+    Value,
+    explained,
+    opened,
+    storage_options,
+)
 from strandline.errors import Transient
 
 
@@ -63,7 +70,7 @@ class Ledger:
                     self.uri,
                     self.schema,
                     partition_by=list(self.partition_by),
-                    configuration=dict(self.configuration),
+                    configuration={**CHECKPOINTS, **dict(self.configuration)},
                     storage_options=storage_options(),
                     # Tried again after a lost race, a creation would become a second version.
                     commit_properties=CommitProperties(max_commit_retries=0),
@@ -127,13 +134,10 @@ class Ledger:
         there = {column.name for column in table.schema().fields}
         return None if there.issuperset(self.schema.names) else "merge"
 
-    def rows(self, table: DeltaTable, **equal: object) -> list[dict[str, Any]]:
-        """The rows whose columns have these values; for small tables."""
-        filters = [(name, "=", value) for name, value in equal.items()]
-        with explained(self.uri):
-            stored = table.to_pyarrow_table(filters=filters or None)
-            found: list[dict[str, Any]] = stored.to_pylist()
-        return found
+    def rows(self, table: DeltaTable, **equal: Value) -> list[dict[str, Any]]:
+        """The rows whose columns have these values; the log says which files may have some."""
+        where = " AND ".join(["true", *(f"{name} = :{name}" for name in equal)])
+        return tables.rows(table, f"SELECT * FROM stored WHERE {where}", **equal)  # noqa: S608 - own names
 
 
 def _properties(rows: pa.Table) -> WriterProperties:

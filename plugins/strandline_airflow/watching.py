@@ -76,7 +76,7 @@ class Memory:
 
 def _ledger(source: Source) -> Ledger:
     uri = SourceLake(source.lake, source.name).watch
-    return Ledger(uri, WATCH, configuration=(("delta.checkpointInterval", "50"),))
+    return Ledger(uri, WATCH)
 
 
 def _recalled(ledger: Ledger, table: DeltaTable) -> Memory:

@@ -58,6 +58,10 @@ def says(source_path, registry, connect):
     return load
 
 
+ONCE = "retries = 0\n"
+IMPATIENT = f'timeout = "1s"\n{ONCE}'
+
+
 @pytest.fixture
 def land(says, connected, zone, kafka, record):
     """Lands records with these values, and perhaps keys; the offsets that are landed then."""
@@ -65,7 +69,7 @@ def land(says, connected, zone, kafka, record):
     topic_id = kafka.topic_ids([TOPIC])[TOPIC]
     sent = []
 
-    def run(*values, more='timeout = "1s"\nretries = 0\n', then=lambda _: None, **fields):
+    def run(*values, more=ONCE, then=lambda _: None, **fields):
         new = [record(len(sent) + n, value=value, **fields) for n, value in enumerate(values)]
         connected.replay(new)
         segment = Segment(TOPIC, topic_id, 0, 0, len(sent) + len(new))
@@ -135,7 +139,7 @@ def test_records_are_landed_whatever_the_registry_says_and_the_reason_is_kept(
     failing, land, lake, registry
 ):
     registry.failing = failing
-    assert land(framed(1), b"{}") == 2
+    assert land(framed(1), b"{}", more=ONCE if failing else IMPATIENT) == 2
     found = schemas.known(lake.schemas)
     assert not found.known
     why = found.unknown(["confluent:1"])
@@ -149,7 +153,7 @@ def test_what_was_asked_for_in_vain_is_asked_for_by_the_next_landing(land, lake,
     registry.failing = 503
     land(framed(1), framed(2))
     version = schemas.version(lake.schemas)
-    Lookup(says('timeout = "1s"\nretries = 0\n')).again()
+    Lookup(says(ONCE)).again()
     assert schemas.version(lake.schemas) == version  # the same reason is written once
     registry.failing = 200
     Lookup(says()).again()
@@ -184,13 +188,13 @@ def test_an_id_at_which_the_registry_always_fails_keeps_no_other_from_being_aske
     assert not schemas.known(lake.schemas).known
     for _ in range(100):  # each time it is among the first three with a chance of three in five
         if not schemas.known(lake.schemas).known:
-            Lookup(says('timeout = "1s"\nretries = 0\n')).again()
+            Lookup(says(ONCE)).again()
     assert schemas.known(lake.schemas).known.keys() == {"confluent:5"}
 
 
 def test_an_answer_that_has_no_end_is_given_up_in_time(land, lake, registry):
     registry.dripping = True
-    assert land(framed(1)) == 1
+    assert land(framed(1), more=IMPATIENT) == 1
     assert "did not answer in 1 s" in schemas.known(lake.schemas).faults["confluent:1"]
 
 

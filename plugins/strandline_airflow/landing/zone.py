@@ -165,7 +165,7 @@ class LandingZone:
             rows = [{**asdict(gap), **times} for gap in gaps]
             claims = [Claim(_id(gap), table.transaction_version(_id(gap)), gap.end) for gap in gaps]
             self._gaps.append(table, pa.Table.from_pylist(rows, GAPS), claims)
-        recorded = self._gaps.rows(table, seen_at=seen_at)
+        recorded = (row for row in self._gaps.rows(table) if row["seen_at"] == seen_at)
         return tuple(
             Gap(**{name: row[name] for name in Gap.__dataclass_fields__}) for row in recorded
         )

@@ -16,7 +16,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import create_table_with_add_actions
 
 from strandline.alone.stores.datafiles import DataFile
-from strandline.alone.stores.tables import explained, log_file, opened, storage_options
+from strandline.alone.stores.tables import CHECKPOINTS, explained, log_file, opened, storage_options
 from strandline.errors import Transient
 from strandline.runs import note
 
@@ -69,7 +69,7 @@ class Kept:
                 mode="error" if table is None else mode,
                 schema_mode=None if table is None else columns,
                 partition_by=list(self.partitions) or None,
-                configuration=self.properties,
+                configuration={**CHECKPOINTS, **self.properties},
                 storage_options=storage_options(),
                 commit_properties=commit(run, text, self.application, anew=table is None),
             )
@@ -96,7 +96,7 @@ class Kept:
                     actions,
                     mode="error",
                     partition_by=list(self.partitions),
-                    configuration=self.properties,
+                    configuration={**CHECKPOINTS, **self.properties},
                     storage_options=storage_options(),
                     commit_properties=commit(run, text, self.application, anew=True),
                 )

@@ -26,6 +26,10 @@ STORAGE_VARIABLE = "STRANDLINE_STORAGE_OPTIONS"
 Value = str | int | Sequence[str | int]
 Stamp = tuple[str, int]  # a table's identity, which one made anew has not, and its version
 
+# Every run reads the logs of its tables from their last checkpoint on. Delta-rs writes one after a
+# hundred commits where nothing is said, Spark after ten.
+CHECKPOINTS = {"delta.checkpointInterval": "10"}
+
 # More names than these are no condition for a reader any more: it reads all there is.
 MOST_NAMES = 2_000
 
