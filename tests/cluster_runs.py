@@ -1,0 +1,138 @@
+"""Recorded captures on a cluster: each run is submitted by the project's own operator."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import airflow_stage
+import pytest
+from cluster_stage import Cluster
+from strandline_airflow.operators import StrandlineSparkOperator
+from strandline_airflow.runs.folder import read_receipt, write_manifest
+
+from examples.captures import Capture
+from strandline.alone.capture import SOURCE, CaptureLake
+from strandline.alone.engine import histories
+from strandline.cells import rendering
+from strandline.engine import recorded_at
+from strandline.runs.lake import SourceLake
+from strandline.runs.manifest import Manifest
+from strandline.runs.receipt import Receipt
+from strandline.runs.way import Way
+from strandline.sources import source as source_file
+
+DYING = Path(__file__).with_name("cluster_dying.py")
+_COMPACT = airflow_stage.PROJECT / "spark_apps" / "compact.py"
+
+# Small heaps, and nothing compiled that runs once; the application waits for both executors.
+_CONF = {
+    "spark.driver.memory": "1g",
+    "spark.executor.memory": "768m",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "600s",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.eventLog.enabled": "true",
+    "spark.eventLog.rolling.enabled": "false",
+    "spark.eventLog.compress": "false",
+}
+
+
+@dataclass(frozen=True)
+class Submission:
+    """Submits compactions to the cluster, whose executors have that Python."""
+
+    cluster: Cluster
+    python: Path
+    folder: Path
+
+    def __call__(self, manifest: str, dying: dict[str, object] | None = None) -> None:
+        """Runs the manifest, with what befalls the cluster meanwhile; returns at its end."""
+        self.events.mkdir(parents=True, exist_ok=True)
+        path = self.folder / f"{SOURCE}.toml"
+        conf = {**_CONF, "spark.eventLog.dir": self.events.as_uri()}
+        settings = "".join(f"{json.dumps(key)} = {json.dumps(of)}\n" for key, of in conf.items())
+        path.write_text(
+            f'connector = "postgresql"\nlake = "{self.folder}"\n'
+            f'[kafka]\ntopic_prefix = "inventory"\n[spark.conf]\n{settings}'
+        )
+        operator = StrandlineSparkOperator(
+            task_id="compact",
+            source=source_file.load(path),
+            app="compact.py",
+            application_args=["--manifest", manifest],
+        )
+        connection = json.dumps({"conn_type": "spark", "host": self.cluster.address})
+        with pytest.MonkeyPatch.context() as environment:
+            environment.delenv("PYTHONPATH", raising=False)
+            environment.delenv("STRANDLINE_WAY", raising=False)
+            environment.setenv("AIRFLOW_CONN_SPARK_DEFAULT", connection)
+            environment.setenv("PYSPARK_PYTHON", str(self.python))
+            submit = Path(sys.executable).with_name("spark-submit")
+            environment.setenv("STRANDLINE_SPARK_SUBMIT", str(submit))
+            if dying is not None:
+                operator.application = str(DYING)
+                environment.setenv("STRANDLINE_DYING", json.dumps(dying))
+                environment.setenv("STRANDLINE_APPLICATION", str(_COMPACT))
+            operator.execute({})
+
+    @property
+    def events(self) -> Path:
+        """Where Spark leaves the logs of what happened."""
+        return self.folder / "events"
+
+    def executors(self) -> list[set[str]]:
+        """Of each application those executors of which a task has succeeded, by their ids."""
+        logs = sorted(self.events.iterdir(), key=lambda log: log.stat().st_mtime)
+        return [set(_successes(log)) for log in logs]
+
+
+def _successes(log: Path) -> Sequence[str]:
+    events = map(json.loads, log.read_text().splitlines())
+    ended = (event for event in events if event["Event"] == "SparkListenerTaskEnd")
+    return [
+        event["Task Info"]["Executor ID"]
+        for event in ended
+        if event["Task End Reason"]["Reason"] == "Success"
+    ]
+
+
+class ClusterLake(CaptureLake):
+    """A lake of captures whose runs `submit` submits."""
+
+    submit: Callable[[str], None]
+
+    def compact(self, manifest: Manifest) -> Receipt:
+        """Applies the manifest."""
+        self.submit(write_manifest(manifest))
+        return read_receipt(manifest)
+
+
+def opened(folder: Path, capture: Capture, way: Way, submit: Callable[[str], None]) -> ClusterLake:
+    """The capture's lake in that folder."""
+    records = capture.records()
+    lake = ClusterLake(
+        SourceLake(folder.as_posix(), SOURCE), None, recorded_at(records), way=way
+    )
+    lake.submit = submit
+    return lake
+
+
+def lines(lake: SourceLake, receipts: Sequence[Receipt]) -> list[str]:
+    """The histories, a line a version."""
+    return [rendering.line(topic, cells) for topic, cells in histories(lake, receipts)]
+
+
+def untimed(receipt: Receipt) -> Receipt:
+    """The receipt, without what the clock has said."""
+    tables = tuple(replace(table, seconds=0.0) for table in receipt.tables)
+    return replace(receipt, tables=tables, seconds=0.0)
