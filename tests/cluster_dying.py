@@ -58,7 +58,7 @@ class Fate:
         if self.victim == "master":
             return [self.master]
         if self.victim == "executors":
-            return list(_executors(SparkContext._active_spark_context.applicationId))
+            return list(_executors(SparkContext.getOrCreate().applicationId))
         return [_above(_VICTIMS[self.victim])]
 
 
@@ -130,5 +130,6 @@ def prepare(fate: Fate) -> None:
     handout.done = alone
 
 
-prepare(Fate(**json.loads(os.environ[VARIABLE])))
-runpy.run_path(os.environ[APPLICATION], run_name="__main__")
+if __name__ == "__main__":
+    prepare(Fate(**json.loads(os.environ[VARIABLE])))
+    runpy.run_path(os.environ[APPLICATION], run_name="__main__")

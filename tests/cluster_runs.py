@@ -1,32 +1,28 @@
 """Recorded captures on a cluster: each run is submitted by the project's own operator."""
 
 import json
-import os
-import shutil
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import airflow_stage
+import cluster_dying
 import pytest
+from cluster_dying import Fate
 from cluster_stage import Cluster
 from strandline_airflow.operators import StrandlineSparkOperator
 from strandline_airflow.runs.folder import read_receipt, write_manifest
 
-from examples.captures import Capture
 from strandline.alone.capture import SOURCE, CaptureLake
 from strandline.alone.engine import histories
 from strandline.cells import rendering
+from strandline.changes.record import Record
 from strandline.engine import recorded_at
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest
 from strandline.runs.receipt import Receipt
 from strandline.runs.way import Way
 from strandline.sources import source as source_file
-
-DYING = Path(__file__).with_name("cluster_dying.py")
-_COMPACT = airflow_stage.PROJECT / "spark_apps" / "compact.py"
 
 # Small heaps, and nothing compiled that runs once; the application waits for both executors.
 _CONF = {
@@ -54,8 +50,9 @@ class Submission:
     cluster: Cluster
     python: Path
     folder: Path
+    fate: Fate | None = None
 
-    def __call__(self, manifest: str, dying: dict[str, object] | None = None) -> None:
+    def __call__(self, manifest: str) -> None:
         """Runs the manifest, with what befalls the cluster meanwhile; returns at its end."""
         self.events.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{SOURCE}.toml"
@@ -79,10 +76,10 @@ class Submission:
             environment.setenv("PYSPARK_PYTHON", str(self.python))
             submit = Path(sys.executable).with_name("spark-submit")
             environment.setenv("STRANDLINE_SPARK_SUBMIT", str(submit))
-            if dying is not None:
-                operator.application = str(DYING)
-                environment.setenv("STRANDLINE_DYING", json.dumps(dying))
-                environment.setenv("STRANDLINE_APPLICATION", str(_COMPACT))
+            if self.fate is not None:
+                environment.setenv(cluster_dying.VARIABLE, json.dumps(asdict(self.fate)))
+                environment.setenv(cluster_dying.APPLICATION, operator.application)
+                operator.application = cluster_dying.__file__
             operator.execute({})
 
     @property
@@ -117,14 +114,14 @@ class ClusterLake(CaptureLake):
         return read_receipt(manifest)
 
 
-def opened(folder: Path, capture: Capture, way: Way, submit: Callable[[str], None]) -> ClusterLake:
-    """The capture's lake in that folder."""
-    records = capture.records()
-    lake = ClusterLake(
-        SourceLake(folder.as_posix(), SOURCE), None, recorded_at(records), way=way
-    )
-    lake.submit = submit
-    return lake
+def opened(
+    folder: Path, records: Sequence[Record], way: Way, submit: Callable[[str], None]
+) -> ClusterLake:
+    """The lake of a capture with these records, in that folder."""
+    lake = SourceLake(folder.as_posix(), SOURCE)
+    runs = ClusterLake(lake, None, recorded_at(records), way=way)
+    runs.submit = submit
+    return runs
 
 
 def lines(lake: SourceLake, receipts: Sequence[Receipt]) -> list[str]:

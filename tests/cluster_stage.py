@@ -12,10 +12,10 @@ import subprocess
 import sysconfig
 import threading
 import venv
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 import pyspark
 
@@ -101,7 +101,7 @@ class Cluster:
         """What the `spark` connection of a source names."""
         return f"spark://127.0.0.1:{self.port}"
 
-    def __enter__(self) -> "Cluster":
+    def __enter__(self) -> Self:
         try:
             self.start_master()
             for _ in range(self._count):
@@ -158,14 +158,3 @@ def python(folder: Path) -> Path:
     # Files of that folder which say where a checkout lies are not read again.
     (packages / "requirements.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
     return folder / "bin" / "python"
-
-
-def executors(application: str) -> Iterator[int]:
-    """The processes of an application's executors."""
-    for command in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):
-            words = command.read_bytes().split(b"\0")
-            if b"org.apache.spark.executor.CoarseGrainedExecutorBackend" in words and (
-                application.encode() in words
-            ):
-                yield int(command.parent.name)

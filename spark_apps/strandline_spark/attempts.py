@@ -21,6 +21,7 @@ from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import TableCut, Work
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline_spark import delta, gateway, settings
+from strandline_spark.checkpoint import is_lost
 from strandline_spark.shallow import LISTED
 
 log = logging.getLogger(__name__)
@@ -102,7 +103,7 @@ def _attempted(spark: SparkSession, cut: TableCut, work: _Work) -> TableReceipt:
     for form in ("callSite.short", "callSite.long"):  # else found for each RDD, by its stack trace
         spark.sparkContext.setLocalProperty(form, cut.table)
     try:
-        receipt = _again_if_overtaken(spark, cut, work)
+        receipt = _again_if_lost(spark, cut, work)
     except (StrandlineError, PySparkException, Py4JJavaError) as error:
         if not isinstance(error, Terminal):  # whose text says it all
             log.exception("%s: failed", cut.table)
@@ -116,18 +117,22 @@ def _attempted(spark: SparkSession, cut: TableCut, work: _Work) -> TableReceipt:
     return replace(receipt, seconds=round(time.monotonic() - began, 3))
 
 
-def _again_if_overtaken(spark: SparkSession, cut: TableCut, work: _Work) -> TableReceipt:
-    """What the work did, from a new look at the table where somebody else has committed to it.
+def _again_if_lost(spark: SparkSession, cut: TableCut, work: _Work) -> TableReceipt:
+    """What the work did, from a new look at the table where somebody was faster, or rows are lost.
 
-    That may be another process with this very manifest. What it has committed is found then, and
-    both leave the same receipt: one that spoke of a refused commit would hold a table that is
-    applied.
+    Who has committed to it may be another process with this very manifest. What that has committed
+    is found then, and both leave the same receipt: one that spoke of a refused commit would hold a
+    table that is applied. Rows that were kept for a commit are lost with their executor.
     """
     for _ in range(_LOOKS - 1):
         try:
             return work(session(spark), cut)
         except (*delta.OVERTAKEN, OvertakenError) as error:
             log.info("%s: looked at again, since %s", cut.table, _sentence(error))
+        except (PySparkException, Py4JJavaError) as error:
+            if not is_lost(error):
+                raise
+            log.warning("%s: done anew, since an executor that had its rows is gone", cut.table)
     return work(session(spark), cut)
 
 

@@ -39,7 +39,7 @@ def test_a_capture_on_two_executors_agrees_with_the_truth_on_every_key(
 ):
     capture = named(name)
     submit = Submission(cluster, python, tmp_path)
-    lake = opened(tmp_path / "lake", capture, way, submit)
+    lake = opened(tmp_path / "lake", capture.records(), way, submit)
     receipts = list(lake.runs(map(capture.wave, WAVES)))
     assert {(t.error, t.way) for r in receipts for t in r.tables} == {(None, way)}
     found = lines(lake.lake, receipts)

@@ -216,6 +216,29 @@ def test_the_commit_of_a_zombie_is_refused_when_its_successors_have_made_theirs(
     assert versions(spark, capture, GOOD) == expected(s.records)
 
 
+def test_a_table_whose_rows_are_lost_before_its_commit_is_done_anew(spark, capture, monkeypatch):
+    s = stream(GOOD)
+    capture.land(s.records)
+    done(spark, capture.manifest(1, s.records))
+    news = more(s)
+    capture.land(news)
+    commit, lost = replacement.commit, []
+
+    def committed(*given, **options):
+        monkeypatch.undo()
+        context = spark._jsc.sc()  # noqa: SLF001 - as when the executor is lost that has them
+        lost.extend(spark._jsc.getPersistentRDDs())  # noqa: SLF001
+        for rdd in lost:
+            context.env().blockManager().master().removeRdd(rdd, True)
+        commit(*given, **options)
+
+    monkeypatch.setattr(replacement, "commit", committed)
+    (table,) = done(spark, capture.manifest(2, news)).tables
+    assert lost
+    assert (table.error, table.counts.changes) == (None, len(news))
+    assert versions(spark, capture, GOOD) == expected(s.records)
+
+
 def test_a_table_that_is_overtaken_every_time_is_held_for_the_next_run(spark, capture, monkeypatch):
     s = stream(GOOD)
     capture.land(s.records)
