@@ -61,17 +61,20 @@ def main() -> None:
         ]
         _add_volumes(contender, measured, Path(job.result).with_name("volume"))
     contender.stop()
+    for each in measured:
+        began = each.pop("at")
+        each.update(contender.beside(began, began + each["seconds"]))
     Path(job.result).write_text(json.dumps({"started": started, "batches": measured}))
 
 
 def _measured(contender: Contender, folder: Path, batch: int) -> dict[str, Any]:
     contender.folder = folder
     files, counted = _files(folder), process_tree.transferred(os.getpid())
-    began = time.monotonic()
+    at, began = time.time(), time.monotonic()
     contender.apply(batch)
     seconds = time.monotonic() - began
     moved = process_tree.transferred(os.getpid()) - counted
-    return {"seconds": seconds, **asdict(moved), "grown": _grown(files, _files(folder))}
+    return {"at": at, "seconds": seconds, **asdict(moved), "grown": _grown(files, _files(folder))}
 
 
 def _add_volumes(contender: Contender, measured: list[dict[str, Any]], folder: Path) -> None:

@@ -189,4 +189,13 @@ RATIOS = (
         Side("strandline", "cold", 1, application),
         "≤ 5", "≤ 4",
     ),
+    Ratio(
+        "bulk on a cluster: one executor of one core / two",
+        "cores", Side("one-executor", "bulk"), Side("two-executors", "bulk"), "1.6", "1.8",
+    ),
+    Ratio(
+        "increment on a cluster: one executor of one core / two",
+        "cores", Side("one-executor", "increment"), Side("two-executors", "increment"),
+        "1.6", "1.8",
+    ),
 )  # fmt: skip

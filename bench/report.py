@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
-from bench import plot
+from bench import plot, scaling
 from bench.measurement import Measurement, read
 from bench.ratios import RATIOS
 from bench.result import Result
@@ -71,6 +71,8 @@ def _workload_lines(measured: Measurement) -> Iterator[str]:
         yield f"\n### {group}\n\n{_HEAD}"
         for runs in _entrants(workload, measured.results):
             yield _line(runs, _counted(workload, runs, group))
+    if workload.name == scaling.NAME:
+        yield from scaling.lines(workload, measured.results)
 
 
 def _panels(measured: Sequence[Measurement]) -> Iterator[plot.Panel]:

@@ -49,7 +49,7 @@ class Workload:
 
 def workloads(sizes: Sizes) -> dict[str, Workload]:
     """All workloads by name."""
-    made = (_bulk, _increment, _late, _truncate, _fifty, _landing, _extremes)
+    made = (_bulk, _increment, _late, _truncate, _fifty, _landing, _extremes, _cores)
     every = [make(sizes) for make in made]
     return {workload.name: workload for workload in every}
 
@@ -190,6 +190,21 @@ def _extremes(sizes: Sizes) -> Workload:
         ("strandline",),
         ((1,),),
         {"cold": ((0, 1),)},
+    )
+
+
+def _cores(sizes: Sizes) -> Workload:
+    """The first lap warms up; of the increments the second counts."""
+    bulk = sizes.bulk // 4
+    batches = Batch(bulk), *(Batch(sizes.batch, inserts=0.02),) * 2
+    return Workload(
+        "cores",
+        f"{bulk:,} changes of {sizes.keys // 4:,} keys into nothing, then {sizes.batch:,} onto "
+        "them, on a standalone cluster with executors of one core each",
+        {"": Shape(keys=sizes.keys // 4, batches=batches, schemas=sizes.schemas)},
+        ("one-executor", "two-executors"),
+        ((1,), (1, 2, 3)),
+        {"bulk": ((1, 1),), "increment": ((1, 3),)},
     )
 
 

@@ -2,6 +2,8 @@
 
 import json
 import sys
+import sysconfig
+import venv
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -9,10 +11,10 @@ from pathlib import Path
 import cluster_dying
 import pytest
 from cluster_dying import Fate
-from cluster_stage import Cluster
 from strandline_airflow.operators import StrandlineSparkOperator
 from strandline_airflow.runs.folder import read_receipt, write_manifest
 
+from examples.spark_cluster import Cluster
 from strandline.alone.capture import SOURCE, CaptureLake
 from strandline.alone.engine import histories
 from strandline.cells import rendering
@@ -23,6 +25,8 @@ from strandline.runs.manifest import Manifest
 from strandline.runs.receipt import Receipt
 from strandline.runs.way import Way
 from strandline.sources import source as source_file
+
+_SUBMIT = Path(sys.executable).with_name("spark-submit")
 
 # Small heaps, and nothing compiled that runs once; the application waits for both executors.
 _CONF = {
@@ -41,6 +45,15 @@ _CONF = {
     "spark.eventLog.rolling.enabled": "false",
     "spark.eventLog.compress": "false",
 }
+
+
+def python_without_the_project(folder: Path) -> Path:
+    """A Python that has what requirements.txt names, and nothing of this project."""
+    venv.create(folder, with_pip=False, symlinks=True)
+    packages = next(folder.glob("lib/python*/site-packages"))
+    # Of the folder that it names Python takes no files that say where a checkout lies.
+    (packages / "requirements.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    return folder / "bin" / "python"
 
 
 @dataclass(frozen=True)
@@ -74,8 +87,7 @@ class Submission:
             environment.delenv("STRANDLINE_WAY", raising=False)
             environment.setenv("AIRFLOW_CONN_SPARK_DEFAULT", connection)
             environment.setenv("PYSPARK_PYTHON", str(self.python))
-            submit = Path(sys.executable).with_name("spark-submit")
-            environment.setenv("STRANDLINE_SPARK_SUBMIT", str(submit))
+            environment.setenv("STRANDLINE_SPARK_SUBMIT", str(_SUBMIT))
             if self.fate is not None:
                 environment.setenv(cluster_dying.VARIABLE, json.dumps(asdict(self.fate)))
                 environment.setenv(cluster_dying.APPLICATION, operator.application)

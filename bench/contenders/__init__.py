@@ -6,6 +6,7 @@ from bench.contenders.contender import Contender
 from bench.contenders.duckdb_pass import DuckDBPass
 from bench.contenders.empty_commit import EmptyCommit
 from bench.contenders.merge import Merge, MergeOfFew, MergeWithoutVectors
+from bench.contenders.on_cluster import OnOneExecutor, OnTwoExecutors
 from bench.contenders.spark_append import SparkAppend
 from bench.contenders.strandline import Strandline
 
@@ -21,6 +22,8 @@ CONTENDERS: dict[str, type[Contender]] = {
         SparkAppend,
         EmptyCommit,
         DuckDBPass,
+        OnOneExecutor,
+        OnTwoExecutors,
     )
 }
 

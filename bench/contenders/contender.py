@@ -51,3 +51,8 @@ class Contender(ABC):
 
     def stop(self) -> None:  # noqa: B027 - as above
         """Stops what `start` has started."""
+
+    def beside(self, since: float, until: float) -> dict[str, float]:
+        """What else is known, after `stop`, of a batch between these seconds of the clock."""
+        del since, until
+        return {}

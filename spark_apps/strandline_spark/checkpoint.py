@@ -3,7 +3,6 @@
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
-
 _LOST = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"  # Spark's name of the error; it has no class
 
 

@@ -1,8 +1,10 @@
 """A cluster, and the Python of its executors."""
 
 import airflow_stage
-import cluster_stage
 import pytest
+from cluster_runs import python_without_the_project
+
+from examples.spark_cluster import Cluster
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -13,10 +15,10 @@ def airflow_database():
 @pytest.fixture(scope="session")
 def python(tmp_path_factory):
     """The executors' Python."""
-    return cluster_stage.python(tmp_path_factory.mktemp("python"))
+    return python_without_the_project(tmp_path_factory.mktemp("python"))
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    with cluster_stage.Cluster(tmp_path_factory.mktemp("cluster")) as cluster:
+@pytest.fixture
+def cluster(tmp_path):
+    with Cluster(tmp_path / "cluster") as cluster:
         yield cluster

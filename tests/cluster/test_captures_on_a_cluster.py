@@ -3,11 +3,11 @@
 import json
 import subprocess
 
-import cluster_stage
 import pytest
 from cluster_runs import Submission, lines, opened
 
 from examples.captures import WAVES, named
+from examples.spark_cluster import environment
 from examples.truth import compare
 from strandline import engine
 from strandline.cells import rendering
@@ -21,7 +21,7 @@ def test_an_executor_has_the_project_only_by_what_is_sent_to_it(python, tmp_path
         return subprocess.run(
             [python, "-c", f"import {names}"],
             cwd=tmp_path,
-            env=cluster_stage.environment(),
+            env=environment(),
             stderr=subprocess.PIPE,
             text=True,
             check=False,

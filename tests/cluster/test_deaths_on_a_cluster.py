@@ -5,9 +5,9 @@ import shutil
 import pytest
 from cluster_dying import Fate
 from cluster_runs import Submission, lines, opened, untimed
-from cluster_stage import Cluster
 from events import Stream
 
+from examples.spark_cluster import Cluster
 from strandline import engine
 from strandline.cells import rendering
 from strandline.errors import Transient
@@ -74,12 +74,6 @@ def undisturbed(python, tmp_path_factory):
         return made[way]
 
     return undisturbed
-
-
-@pytest.fixture
-def cluster(tmp_path):
-    with Cluster(tmp_path / "cluster") as cluster:
-        yield cluster
 
 
 @pytest.fixture

@@ -9,9 +9,7 @@ import os
 import re
 import signal
 import subprocess
-import sysconfig
 import threading
-import venv
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,8 +49,7 @@ class Daemon:
         return daemon
 
     def _listen(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
+        for line in self.process.stdout or ():
             self._hear(line.rstrip())
         self._hear("")  # its end
 
@@ -149,12 +146,3 @@ def environment() -> dict[str, str]:
         "SPARK_DAEMON_MEMORY": "256m",
         "SPARK_DAEMON_JAVA_OPTS": _DAEMON,
     }
-
-
-def python(folder: Path) -> Path:
-    """A Python that has what requirements.txt names, and nothing of this project."""
-    venv.create(folder, with_pip=False, symlinks=True)
-    packages = next(folder.glob("lib/python*/site-packages"))
-    # Files of that folder which say where a checkout lies are not read again.
-    (packages / "requirements.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
-    return folder / "bin" / "python"
