@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e pictures spark fuzz chaos bench bench-small bench-core auto-cdc up setup jars chromium kafka s3 registry trino duckdb lint lock clean
+.PHONY: help demo test e2e pictures spark cluster fuzz chaos bench bench-small bench-core auto-cdc up setup jars chromium kafka s3 registry trino duckdb lint lock clean
 
 BIN := .venv/bin
 
@@ -32,7 +32,7 @@ test: jars s3 lint ## check style, types and import rules, then run the tests
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 e2e: jars chromium kafka registry s3 trino duckdb ## run what `make test` has no time for outside of Spark: DAGs, the browser
-	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests --ignore tests/spark -m heavy $(PYTEST)
+	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests --ignore tests/spark --ignore tests/cluster -m heavy $(PYTEST)
 
 pictures: chromium ## walk through the page in Airflow's frame, and renew the pictures that docs/ shows
 	@$(WITH_JAVA) $(BIN)/python -m pytest tests/airflow/test_walk.py -m heavy $(PYTEST)
@@ -43,6 +43,9 @@ pictures: chromium ## walk through the page in Airflow's frame, and renew the pi
 spark: jars ## run every case, capture and test that Spark has (an hour or more)
 	@$(WITH_JAVA) STRANDLINE_CASES=all exec $(BIN)/python -m pytest tests/spark --numprocesses 2 --dist load \
 	  -m "heavy or not heavy" $(PYTEST)
+
+cluster: jars ## run the captures on a standalone cluster of Spark, and kill executors, a worker, its master
+	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests/cluster -m heavy $(PYTEST)
 
 fuzz: setup ## try the laws on EXAMPLES random workloads per source and property (SEED repeats a run)
 	@seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \

@@ -18,7 +18,8 @@ from typing import Self
 import pyspark
 
 SPARK = Path(pyspark.__file__).parent
-_CLASS = str(SPARK / "bin" / "spark-class")
+# A daemon dies with the process that has started it, also where that is killed and ends nothing.
+_CLASS = ("setpriv", "--pdeathsig", "KILL", "--", str(SPARK / "bin" / "spark-class"))
 _PATIENCE = 240.0  # seconds for a daemon to say what is waited for: the machine may be busy
 _DAEMON = "-Dspark.master.rest.enabled=false -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
@@ -36,7 +37,7 @@ class Daemon:
         """One of that class, in an empty folder of its own."""
         folder.mkdir(parents=True)
         process = subprocess.Popen(
-            [_CLASS, f"org.apache.spark.deploy.{kind}", "--host", "127.0.0.1", *arguments],
+            [*_CLASS, f"org.apache.spark.deploy.{kind}", "--host", "127.0.0.1", *arguments],
             cwd=folder,
             env=environment(),
             stdout=subprocess.PIPE,
