@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bench import landing, measurement, report
+from bench import landing, measurement, report, runs
 from bench.contenders import CONTENDERS
 from bench.race import Track
 from bench.result import Result
-from bench.workloads import Sizes, Workload, workloads
+from bench.workloads import RUNS, Sizes, Workload, workloads
 
 SMALL = Sizes(
     keys=2_000,
@@ -25,6 +25,8 @@ SMALL = Sizes(
     table_keys=100,
     table_batch=50,
     landed=20_000,
+    runs=100,
+    wide=10,
     hot=20_000,
     transaction=20_000,
     large=10,
@@ -67,6 +69,8 @@ def _raced(
         return landing.race(
             track.folder, sizes.landed, asked.broker, asked.contenders, asked.rounds
         )
+    if workload.name in RUNS:
+        return runs.race(track.folder, workload, asked.rounds)
     return track.race(workload, asked.contenders, asked.rounds)
 
 

@@ -117,7 +117,7 @@ def _make(shape: Shape, folder: Path) -> None:
     for part in ("expected", "changed"):
         (folder / part).mkdir(parents=True)
     tables = []
-    for number, name in enumerate(_names(shape)):
+    for number, name in enumerate(names(shape)):
         changes = stream(shape, number)
         tables.append((name, changes, landed.arrival(changes, shape, number)))
     path = Path(SourceLake(str(folder / "lake"), SOURCE).landing)
@@ -135,5 +135,6 @@ def _make(shape: Shape, folder: Path) -> None:
     (folder / _DESCRIPTION).write_text(json.dumps(told))
 
 
-def _names(shape: Shape) -> Sequence[str]:
+def names(shape: Shape) -> Sequence[str]:
+    """What the tables of a shape are called."""
     return [f"orders{number}" for number in range(shape.tables)]

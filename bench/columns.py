@@ -36,6 +36,12 @@ COLUMNS = (
     Column("changed", "int64", (("type", "int64"), ("optional", True)), pa.int64(), "BIGINT"),
 )
 
+# What a row of the expected history has, as Strandline's histories call it.
+_META = ("valid_from", "valid_to", "is_current", "closed_by")
+STRANDLINES_NAMES = {column.name: column.name for column in COLUMNS} | {
+    name: f"_{name}" for name in _META
+}
+
 
 def values(changes: Stream) -> dict[str, pa.Array]:
     """The row that each change leaves, by column; two changes of a key never leave equal rows."""

@@ -162,6 +162,10 @@ RATIOS = (
         "landing", Side("consume", "warm"), Side("strandline", "warm"), "0.6", "0.8",
     ),
     Ratio(
+        "a run of the last day / one of the first, of thousands",
+        "runs", Side("strandline", "last day"), Side("strandline", "first day"), "≤ 1.2", "1.0",
+    ),
+    Ratio(
         "one small table / an application that counts to one",
         "fifty",
         Side("strandline", "cold", 0, application),

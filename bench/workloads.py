@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from bench.stream import Batch, Shape
 
+RUNS = ("runs", "wide")  # what `bench.runs` races
+A_DAY = 48  # runs of a source that is compacted every half hour
+
 EVERYBODY = ("strandline", "merge", "merge-no-dv", "spark-append")
 
 
@@ -22,6 +25,9 @@ class Sizes:
     table_keys: int = 500
     table_batch: int = 200
     landed: int = 200_000
+    runs: int = 2_000
+    run_batch: int = 20
+    wide: int = 500
     hot: int = 5_000_000
     transaction: int = 1_000_000
     large: int = 100
@@ -49,7 +55,9 @@ class Workload:
 
 def workloads(sizes: Sizes) -> dict[str, Workload]:
     """All workloads by name."""
-    made = (_bulk, _increment, _late, _truncate, _fifty, _landing, _extremes, _cores)
+    made = (
+        _bulk, _increment, _late, _truncate, _fifty, _landing, _runs, _wide, _extremes, _cores
+    )  # fmt: skip
     every = [make(sizes) for make in made]
     return {workload.name: workload for workload in every}
 
@@ -217,4 +225,36 @@ def _landing(sizes: Sizes) -> Workload:
         ("strandline", "consume"),
         ((1,), (1,)),
         {"warm": ((1, 1),)},
+    )
+
+
+def _runs(sizes: Sizes) -> Workload:
+    """A source's own tasks in one process, see `bench.runs`; its first run has it all to create."""
+    shape = Shape(keys=sizes.table_keys, batches=(Batch(sizes.run_batch),) * sizes.runs)
+    last = sizes.runs // A_DAY * A_DAY
+    return Workload(
+        "runs",
+        f"{sizes.runs:,} runs of one table, each with {sizes.run_batch} changes of "
+        f"{sizes.table_keys} keys, from Kafka to publication; maintained after {A_DAY} of them",
+        {"": shape},
+        ("strandline",),
+        (tuple(range(1, sizes.runs + 1)),),
+        {
+            "first day": tuple((0, number) for number in range(2, A_DAY + 1)),
+            "last day": tuple((0, number) for number in range(last - A_DAY + 2, last + 1)),
+        },
+    )
+
+
+def _wide(sizes: Sizes) -> Workload:
+    """Many topics and partitions, of which each run brings a little: see `bench.runs`."""
+    shape = Shape(keys=sizes.table_keys, batches=(Batch(sizes.run_batch),) * 3, tables=sizes.wide)
+    return Workload(
+        "wide",
+        f"{sizes.run_batch} changes of each of {sizes.wide} tables, which have "
+        f"{shape.partitions * sizes.wide:,} partitions, from Kafka to publication, in one process",
+        {"": shape},
+        ("strandline",),
+        ((1, 2, 3),),
+        {"first": ((0, 1),), "next": ((0, 2), (0, 3))},
     )

@@ -12,16 +12,13 @@ from strandline_spark.session import LOCAL
 from strandline_spark.work import done
 
 from bench.case import SOURCE
-from bench.columns import COLUMNS
+from bench.columns import STRANDLINES_NAMES
 from bench.contenders import spark
 from bench.contenders.contender import Contender
 from bench.copying import copied
 from strandline.runs import jars, jvm
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest
-
-_META = ("valid_from", "valid_to", "is_current", "closed_by")
-_NAMES = {column.name: column.name for column in COLUMNS} | {name: f"_{name}" for name in _META}
 
 
 class Strandline(Contender):
@@ -70,7 +67,7 @@ class Strandline(Contender):
 
     def history(self, table: str) -> tuple[str, dict[str, str]]:
         """See `Contender`."""
-        return self.lake.history(table), _NAMES
+        return self.lake.history(table), STRANDLINES_NAMES
 
     def stop(self) -> None:
         """Stops Spark."""
