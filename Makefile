@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e pictures spark cluster fuzz chaos bench bench-small bench-core auto-cdc up setup jars chromium kafka s3 registry trino duckdb lint lock clean
+.PHONY: help demo test e2e pictures spark airflow cluster fuzz chaos bench bench-small bench-core auto-cdc up setup jars chromium kafka s3 registry postgres trino duckdb lint lock clean
 
 BIN := .venv/bin
 
@@ -31,8 +31,11 @@ demo: jars ## replay two recorded databases through Kafka, Airflow and Spark; co
 test: jars s3 lint ## check style, types and import rules, then run the tests
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
-e2e: jars chromium kafka registry s3 trino duckdb ## run what `make test` has no time for outside of Spark: DAGs, the browser
-	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests --ignore tests/spark --ignore tests/cluster -m heavy $(PYTEST)
+# Of the installations that `make airflow` makes, the one that has the most parts.
+e2e: jars chromium kafka registry s3 postgres trino duckdb ## run what `make test` has no time for outside of Spark: DAGs, the browser
+	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests --ignore tests/spark --ignore tests/cluster \
+	  --ignore tests/installations/test_local_executor.py --ignore tests/installations/test_killed_worker.py \
+	  -m heavy $(PYTEST)
 
 pictures: chromium ## walk through the page in Airflow's frame, and renew the pictures that docs/ shows
 	@$(WITH_JAVA) $(BIN)/python -m pytest tests/airflow/test_walk.py -m heavy $(PYTEST)
@@ -46,6 +49,9 @@ spark: jars ## run every case, capture and test that Spark has (an hour or more)
 
 cluster: jars ## run the captures on a standalone cluster of Spark, and kill executors, a worker, its master
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests/cluster -m heavy $(PYTEST)
+
+airflow: jars postgres ## run the DAGs in Airflows with PostgreSQL, several workers, two schedulers; kill a worker
+	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests/installations -m heavy $(PYTEST)
 
 fuzz: setup ## try the laws on EXAMPLES random workloads per source and property (SEED repeats a run)
 	@seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
@@ -91,6 +97,9 @@ s3: setup ## fetch the S3-compatible store that `make test` starts
 registry: setup ## fetch the schema registry that `make e2e` starts, and a converter for it
 	@sh setup.sh registry
 
+postgres: setup ## fetch the PostgreSQL that `make airflow` and `make e2e` keep Airflow's metadata in
+	@sh setup.sh postgres
+
 trino: setup ## fetch the Trino that `make e2e` reads histories with (800 MB)
 	@sh setup.sh trino
 
@@ -110,10 +119,8 @@ lock: ## resolve requirements.in into requirements.txt (needs uv)
 	  --custom-compile-command "make lock" bench/auto_cdc/requirements.in -o bench/auto_cdc/requirements.txt
 	uv pip compile --universal --generate-hashes --python-version 3.11 --no-annotate \
 	  --custom-compile-command "make lock" tests/fixtures/duckdb/requirements.in -o tests/fixtures/duckdb/requirements.txt
-	for image in airflow spark; do \
-	  uv pip compile --universal --generate-hashes --python-version 3.11 --no-annotate \
-	    --custom-compile-command "make lock" docker/$$image/requirements.in -o docker/$$image/requirements.txt; \
-	done
+	uv pip compile --universal --generate-hashes --python-version 3.11 --no-annotate \
+	  --custom-compile-command "make lock" docker/spark/requirements.in -o docker/spark/requirements.txt
 
 clean: ## remove everything that these targets made
 	rm -rf .venv .strandline .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

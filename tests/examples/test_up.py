@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import random
 import re
 import signal
 import socket
@@ -11,20 +10,17 @@ import subprocess
 import sys
 import time
 from datetime import datetime
-from http import HTTPStatus
 from pathlib import Path
-from urllib.error import HTTPError
-from urllib.request import ProxyHandler, Request, build_opener
 
 import psutil
 import pytest
 from deltalake import DeltaTable
+from installations.site import PATIENCE, Site, a_port, until
 
 from examples.captures import CAPTURES, named
 from examples.stage import Stage
 
 PROJECT = Path(__file__).parents[2]
-PATIENCE = 120  # seconds
 TRIGGERED = ("maintain", "replay", "requeue", "erase", "epoch", "backfill", "reconcile", "release")
 DAGS = {"example__replay", "watch__freshness"} | {
     f"{what}__{capture.source}" for capture in CAPTURES for what in ("land", "compact", *TRIGGERED)
@@ -92,13 +88,6 @@ def survivors(family, patience=10):
     return alive
 
 
-def until(happened, patience=PATIENCE):
-    end = time.monotonic() + patience
-    while not happened():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
 def takes(lock):
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -150,15 +139,6 @@ def test_the_lock_is_held_until_everything_that_is_kept_has_ended(kept, tmp_path
         until(lambda: takes(lock), patience=10)
 
     assert survivors(family, patience=0) == []
-
-
-def a_port():
-    """A free port that no outgoing connection is given while Airflow starts, unlike port 0's."""
-    for port in random.sample(range(10_000, 30_000), 100):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) != 0:
-                return port
-    raise AssertionError("none of 100 ports is free")
 
 
 class Up:
@@ -216,48 +196,6 @@ def test_a_second_one_is_refused_on_any_port_and_the_state_of_the_first_stays(up
 @pytest.mark.parametrize("port", ["http", "0", "65536", "-1"])
 def test_a_port_that_is_none_is_refused_with_what_is_allowed(up, port):
     assert up.refusal(PORT=port) == f"PORT must be a number from 1 to 65535, not '{port}'"
-
-
-class Site:
-    """The API behind the pages, as the user whose password was printed."""
-
-    def __init__(self, address, user, password):
-        self._address = address
-        self._opener = build_opener(ProxyHandler({}))
-        self._headers = {"Content-Type": "application/json"}
-        token = self.ask("auth/token", {"username": user, "password": password})["access_token"]
-        self._headers["Authorization"] = f"Bearer {token}"
-
-    def ask(self, path, body=None, method=None):
-        data = None if body is None else json.dumps(body).encode()
-        url = f"{self._address}/{path}"
-        request = Request(url, data, self._headers, method=method)  # noqa: S310 - what was printed
-        end = time.monotonic() + PATIENCE
-        while True:
-            try:
-                with self._opener.open(request, timeout=PATIENCE) as answer:
-                    return json.load(answer)
-            except HTTPError as error:
-                # SQLite refuses a write while another lasts: whoever clicked clicks again.
-                if error.code != HTTPStatus.INTERNAL_SERVER_ERROR or time.monotonic() > end:
-                    raise
-                time.sleep(0.05)
-
-    def dags(self):
-        return {dag["dag_id"] for dag in self.ask("api/v2/dags")["dags"]}
-
-    def pause(self, dag):
-        self.ask(f"api/v2/dags/{dag}", {"is_paused": True}, "PATCH")
-
-    def run(self, dags):
-        """Triggers each DAG with its parameters, and waits until all have ended; their states."""
-        runs = [self._trigger(dag, conf) for dag, conf in dags]
-        until(lambda: {self.ask(run)["state"] for run in runs} <= {"success", "failed"})
-        return {self.ask(run)["state"] for run in runs}
-
-    def _trigger(self, dag, conf):
-        runs = f"api/v2/dags/{dag}/dagRuns"
-        return f"{runs}/{self.ask(runs, {'logical_date': None, 'conf': conf})['dag_run_id']}"
 
 
 def printed(process):
