@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -110,8 +110,11 @@ class Installation:
 
     def programs(self, name: str) -> str:
         """The command lines of all that a part has started."""
-        found = psutil.Process(self._keepers[name].pid).children(recursive=True)
-        return "\n".join(shlex.join(one.cmdline()) for one in found if one.is_running())
+        lines = []
+        for one in psutil.Process(self._keepers[name].pid).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+                lines.append(shlex.join(one.cmdline()))
+        return "\n".join(lines)
 
     def log(self, name: str) -> str:
         """What a part has said so far."""

@@ -49,9 +49,12 @@ class Story:
 
     def settle(self, number: int) -> None:
         """Waits until the waves up to this one are published and no compaction is under way."""
-        until(lambda: all(self._is_settled(capture, number) for capture in self.captures), PATIENCE)
+        until(lambda: self._is_settled(number), PATIENCE, between=0.5)
 
-    def _is_settled(self, capture: Capture, number: int) -> bool:
+    def _is_settled(self, number: int) -> bool:
+        return all(self._is_published(capture, number) for capture in self.captures)
+
+    def _is_published(self, capture: Capture, number: int) -> bool:
         sent = sum(len(capture.wave(wave)) for wave in WAVES[:number])
         return self.applied(capture) == sent and all(
             run["state"] in {"success", "failed"} for run in self.compactions(capture)
