@@ -61,7 +61,10 @@ class Site:
 
     def run(self, dags, patience=PATIENCE):
         """Triggers each DAG with its parameters, and waits until all have ended; their states."""
-        runs = [self.trigger(dag, conf) for dag, conf in dags]
+        return self.wait([self.trigger(dag, conf) for dag, conf in dags], patience)
+
+    def wait(self, runs, patience=PATIENCE):
+        """Waits until all of these runs have ended; their states."""
         # An API server that is asked all the time leaves the tasks less of the machine.
         until(lambda: self._states(runs) <= {"success", "failed"}, patience, between=0.5)
         return self._states(runs)

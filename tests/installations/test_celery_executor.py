@@ -7,7 +7,7 @@ import pytest
 from examples.captures import WAVES
 from installations import celery_executor
 from installations.celery_executor import WORKERS
-from installations.story import SOURCES, overlapping
+from installations.story import ALONE, PATIENCE, SOURCES, overlapping
 
 pytestmark = pytest.mark.heavy
 
@@ -18,7 +18,9 @@ def story(tmp_path_factory):
         for number in WAVES:
             story.land(number)
             story.compact(at_once=3)
+            tending = story.site.trigger(f"maintain__{ALONE.source}", {"dry_run": False})
             story.settle(number)
+            story.site.wait([tending], PATIENCE)
         yield story
 
 
@@ -31,6 +33,12 @@ def test_the_histories_are_what_the_database_itself_recorded(story, capture):
 def test_no_two_compactions_of_a_source_overlap_under_two_schedulers(story, capture):
     attempts = story.attempts(capture)
     assert len(attempts) >= len(WAVES)
+    assert overlapping(attempts) == []
+
+
+def test_what_other_dags_do_to_a_source_does_not_overlap_either(story):
+    attempts = story.attempts(ALONE, "compact", "maintain")
+    assert len(attempts) >= 2 * len(WAVES)
     assert overlapping(attempts) == []
 
 
