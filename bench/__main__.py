@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bench import landing, measurement, report, runs
 from bench.contenders import CONTENDERS
+from bench.pages import measurement, report
 from bench.race import Track
 from bench.result import Result
+from bench.tasks import landing, runs
 from bench.workloads import RUNS, Sizes, Workload, workloads
 
 SMALL = Sizes(

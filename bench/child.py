@@ -15,8 +15,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from bench import process_tree, volume
-from bench.case import opened
+from bench import process_tree
+from bench.cases import volume
+from bench.cases.case import opened
 from bench.contenders import CONTENDERS, Contender
 
 Lap = tuple[str, tuple[int, ...]]  # a folder, and the batches that are applied in it

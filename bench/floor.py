@@ -1,6 +1,6 @@
 """The floor of the machine as a query: DuckDB decodes, sorts and makes versions in one pass."""
 
-from bench.columns import COLUMNS, KEY
+from bench.cases.columns import COLUMNS, KEY
 
 _TYPES = {"STRING": "VARCHAR"}
 

@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.case import Case, made
+from bench.cases.case import Case, made
+from bench.cases.copying import copied
+from bench.cases.judge import judged
 from bench.child import Job, Lap
 from bench.contenders import CONTENDERS
-from bench.copying import copied
-from bench.judge import judged
 from bench.process_tree import PeakMemory
 from bench.result import Result
 from bench.workloads import Workload

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bench.stream import Batch, Shape
+from bench.cases.stream import Batch, Shape
 
-RUNS = ("runs", "wide")  # what `bench.runs` races
+RUNS = ("runs", "wide")  # what `bench.tasks.runs` races
 A_DAY = 48  # runs of a source that is compacted every half hour
 
 EVERYBODY = ("strandline", "merge", "merge-no-dv", "spark-append")
@@ -217,7 +217,7 @@ def _cores(sizes: Sizes) -> Workload:
 
 
 def _landing(sizes: Sizes) -> Workload:
-    """Read from a broker, not from a case: see `bench.landing`."""
+    """Read from a broker, not from a case: see `bench.tasks.landing`."""
     return Workload(
         "landing",
         f"{sizes.landed:,} records from Kafka, in one process; the second time counts",
@@ -229,7 +229,7 @@ def _landing(sizes: Sizes) -> Workload:
 
 
 def _runs(sizes: Sizes) -> Workload:
-    """A source's own tasks in one process, see `bench.runs`; its first run has it all to create."""
+    """A source's own tasks in one process (`bench.tasks.runs`); its first run has all to create."""
     shape = Shape(keys=sizes.table_keys, batches=(Batch(sizes.run_batch),) * sizes.runs)
     last = sizes.runs // A_DAY * A_DAY
     return Workload(
@@ -247,7 +247,7 @@ def _runs(sizes: Sizes) -> Workload:
 
 
 def _wide(sizes: Sizes) -> Workload:
-    """Many topics and partitions, of which each run brings a little: see `bench.runs`."""
+    """Many topics and partitions, of which each run brings a little: see `bench.tasks.runs`."""
     shape = Shape(keys=sizes.table_keys, batches=(Batch(sizes.run_batch),) * 3, tables=sizes.wide)
     return Workload(
         "wide",

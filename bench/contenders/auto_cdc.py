@@ -13,8 +13,9 @@ from typing import ClassVar
 
 from deltalake import DeltaTable
 
-from bench import auto_cdc, envelope
-from bench.columns import COLUMNS
+from bench import auto_cdc
+from bench.cases import envelope
+from bench.cases.columns import COLUMNS
 from bench.contenders import events
 from bench.contenders.contender import Contender
 

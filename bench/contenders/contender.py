@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar
 
-from bench.case import Case
+from bench.cases.case import Case
 
 
 class Contender(ABC):

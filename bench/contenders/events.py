@@ -5,8 +5,8 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from bench.case import Case
-from bench.columns import COLUMNS, KEY
+from bench.cases.case import Case
+from bench.cases.columns import COLUMNS, KEY
 
 NAMES = [column.name for column in COLUMNS]
 

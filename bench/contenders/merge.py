@@ -12,7 +12,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from bench.columns import KEY
+from bench.cases.columns import KEY
 from bench.contenders import events, spark
 from bench.contenders.contender import Contender
 

@@ -11,7 +11,7 @@ from strandline_airflow.application import pack
 
 from bench.contenders import spark
 from bench.contenders.strandline import Strandline
-from bench.events import Busy
+from bench.pages.events import Busy
 from examples.spark_cluster import Cluster
 from strandline.runs.spark import SETTINGS
 

@@ -11,11 +11,11 @@ from strandline_spark.files import read_text, write_text
 from strandline_spark.session import LOCAL
 from strandline_spark.work import done
 
-from bench.case import SOURCE
-from bench.columns import STRANDLINES_NAMES
+from bench.cases.case import SOURCE
+from bench.cases.columns import STRANDLINES_NAMES
+from bench.cases.copying import copied
 from bench.contenders import spark
 from bench.contenders.contender import Contender
-from bench.copying import copied
 from strandline.runs import jars, jvm
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest

@@ -8,7 +8,7 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 
-from bench import envelope
+from bench.cases import envelope
 from strandline.formats.registry.schemas import Schemas, StoredSchema
 
 _TYPES = {"int32": "int", "int64": "long"}  # others are called the same

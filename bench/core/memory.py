@@ -13,10 +13,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench import landed
+from bench.cases import landed
+from bench.cases.stream import stream
 from bench.core import subjects
 from bench.core.records import TABLE, Records, one_key
-from bench.stream import stream
 
 _BATCH = 10_000  # records in hand at one time
 _SIDES = ("floor", "subject")

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench import envelope, landed
-from bench.columns import COLUMNS
+from bench.cases import envelope, landed
+from bench.cases.columns import COLUMNS
+from bench.cases.stream import CREATE, UPDATE, Batch, Shape, stream
 from bench.core import avro
-from bench.stream import CREATE, UPDATE, Batch, Shape, stream
 from strandline.changes.record import Coordinates, Record
 from strandline.changes.rules import PLACEHOLDER, TableRules
 from strandline.formats.registry.schemas import NONE, Schemas

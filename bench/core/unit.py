@@ -7,8 +7,8 @@ import duckdb
 import pyarrow.parquet as pq
 
 from bench import floor
+from bench.cases.landed import ROW_GROUP
 from bench.core.records import TOPIC, Records
-from bench.landed import ROW_GROUP
 
 
 class Unit:

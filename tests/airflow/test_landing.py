@@ -14,7 +14,7 @@ from strandline_airflow.landing.zone import GAPS, LandingZone, Progress
 from strandline_airflow.ledger import ROW_GROUP
 from strandline_airflow.page.findings import record as records
 
-from bench import landed
+from bench.cases import landed
 from examples.embedded_kafka import EmbeddedKafka
 from strandline.cells import rendering
 from strandline.changes.record import Coordinates, Record

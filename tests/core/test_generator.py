@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from bench import landed, reference
-from bench.columns import COLUMNS
-from bench.stream import TRUNCATE, Batch, Shape, stream
+from bench.cases import landed, reference
+from bench.cases.columns import COLUMNS
+from bench.cases.stream import TRUNCATE, Batch, Shape, stream
 from strandline.changes.record import Coordinates, Record
 from strandline.changes.rules import TableRules
 from strandline.connectors import CONNECTORS

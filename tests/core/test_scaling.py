@@ -2,8 +2,8 @@
 
 import json
 
-from bench import scaling
-from bench.events import Busy
+from bench.pages import scaling
+from bench.pages.events import Busy
 from bench.result import Result
 from bench.workloads import Sizes, workloads
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from bench.case import made
+from bench.cases.case import made
+from bench.cases.judge import judged
+from bench.cases.stream import Batch, Shape
 from bench.contenders import CONTENDERS
-from bench.judge import judged
-from bench.stream import Batch, Shape
 
 SPARK = ("strandline", "merge", "merge-no-dv", "spark-append")
 ONTO_A_HISTORY = Shape(keys=30, batches=(Batch(80, inserts=0.1),), base=300, tables=2)

@@ -1,4 +1,4 @@
-"""A source's runs in a process of their own: `python -m bench.runs_child JOB` (JSON)."""
+"""A source's runs in a process of their own: `python -m bench.tasks.runs_child JOB` (JSON)."""
 
 import json
 import os
@@ -16,11 +16,12 @@ import pyarrow.parquet as pq
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from bench import envelope, landed, process_tree, reference
-from bench.case import names
-from bench.columns import COLUMNS, STRANDLINES_NAMES
-from bench.judge import judged
-from bench.stream import Batch, Shape, stream
+from bench import process_tree
+from bench.cases import envelope, landed, reference
+from bench.cases.case import names
+from bench.cases.columns import COLUMNS, STRANDLINES_NAMES
+from bench.cases.judge import judged
+from bench.cases.stream import Batch, Shape, stream
 from bench.workloads import A_DAY
 from strandline.runs.lake import SourceLake
 from strandline.sources import source as source_file

@@ -8,8 +8,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from bench.case import Case
-from bench.columns import KEY
+from bench.cases.case import Case
+from bench.cases.columns import KEY
 from bench.contenders import Contender
 
 

@@ -16,16 +16,16 @@ import numpy as np
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from bench import landed
+from bench.cases import landed
+from bench.cases.stream import Batch, Shape, stream
 from bench.process_tree import PeakMemory
 from bench.result import Result
-from bench.stream import Batch, Shape, stream
 from examples.apache_kafka import ApacheKafka
 
 NAME = "landing"
 WAYS = ("strandline", "consume")
 
-_PROJECT = Path(__file__).resolve().parents[1]
+_PROJECT = Path(__file__).resolve().parents[2]
 _PARTITIONS = 4
 _ANSWER_SECONDS = 60
 
@@ -46,7 +46,7 @@ def _run(folder: Path, way: str, number: int, told: dict[str, object]) -> Result
     job["launched"] = time.monotonic()
     log = folder / "child.log"
     with log.open("w") as noise:
-        command = [sys.executable, "-m", "bench.land_child", json.dumps(job)]
+        command = [sys.executable, "-m", "bench.tasks.land_child", json.dumps(job)]
         child = subprocess.Popen(command, cwd=_PROJECT, stdout=noise, stderr=noise)
         with PeakMemory(child.pid) as memory:
             code = child.wait()

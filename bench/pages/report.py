@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
-from bench import plot, scaling
-from bench.measurement import Measurement, read
-from bench.ratios import RATIOS
+from bench.pages import plot, scaling
+from bench.pages.measurement import Measurement, read
+from bench.pages.ratios import RATIOS
 from bench.result import Result
 from bench.workloads import Workload
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from bench import envelope, landed, reference
-from bench.columns import COLUMNS, KEY
-from bench.stream import Batch, Shape, stream
+from bench.cases import envelope, landed, reference
+from bench.cases.columns import COLUMNS, KEY
+from bench.cases.stream import Batch, Shape, stream
 from strandline.changes.rules import TableRules
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, OffsetRange, TableCut

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, QueryBuilder
 
-from bench.columns import KEY
+from bench.cases.columns import KEY
 
 _ROWS = 1 << 16
 

@@ -1,4 +1,4 @@
-"""One way of reading a topic, in a process of its own: `python -m bench.land_child JOB` (JSON)."""
+"""One way of reading a topic, in its own process: `python -m bench.tasks.land_child JOB` (JSON)."""
 
 import json
 import os

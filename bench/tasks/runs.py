@@ -18,7 +18,7 @@ from bench.result import Result
 from bench.workloads import Workload
 from examples.apache_kafka import ApacheKafka
 
-_PROJECT = Path(__file__).resolve().parents[1]
+_PROJECT = Path(__file__).resolve().parents[2]
 
 
 def race(folder: Path, workload: Workload, rounds: int) -> Iterator[Result]:
@@ -30,7 +30,7 @@ def race(folder: Path, workload: Workload, rounds: int) -> Iterator[Result]:
         with ApacheKafka() as kafka, log.open("w") as noise:
             job = {"broker": kafka.bootstrap, "shape": asdict(shape), "counted": counted}
             job |= {"folder": str(folder), "result": str(result), "launched": time.monotonic()}
-            command = [sys.executable, "-m", "bench.runs_child", json.dumps(job)]
+            command = [sys.executable, "-m", "bench.tasks.runs_child", json.dumps(job)]
             child = subprocess.Popen(command, cwd=_PROJECT, stdout=noise, stderr=noise)
             with PeakMemory(child.pid) as memory:
                 code = child.wait()

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench.columns import COLUMNS, KEY, Column, cents, text, values
-from bench.stream import CREATE, DELETE, NOBODY, TRUNCATE, UPDATE, Stream
+from bench.cases.columns import COLUMNS, KEY, Column, cents, text, values
+from bench.cases.stream import CREATE, DELETE, NOBODY, TRUNCATE, UPDATE, Stream
 
 DATABASE, SCHEMA, PREFIX = "bench", "public", "bench"
 _CONTEXT = (

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from deltalake import DeltaTable, WriterProperties, write_deltalake
 from numpy.typing import NDArray
 
-from bench import envelope
-from bench.stream import DELETE, NOBODY, Shape, Stream
+from bench.cases import envelope
+from bench.cases.stream import DELETE, NOBODY, Shape, Stream
 from strandline.alone.stores.landing import LANDING
 
 STATISTICS = {"delta.dataSkippingStatsColumns": "topic,topic_id,partition,offset,timestamp"}

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from bench.stream import Stream
+from bench.cases.stream import Stream
 
 KEY = "id"
 _STATUS = ("new", "paid", "packed", "shipped", "returned", "closed")

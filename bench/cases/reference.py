@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from bench.columns import COLUMNS, values
-from bench.stream import CREATE, DELETE, NOBODY, TRUNCATE, UPDATE, Stream
+from bench.cases.columns import COLUMNS, values
+from bench.cases.stream import CREATE, DELETE, NOBODY, TRUNCATE, UPDATE, Stream
 
 NAMES = (*(column.name for column in COLUMNS), "valid_from", "valid_to", "is_current", "closed_by")
 

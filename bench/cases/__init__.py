@@ -1,0 +1,1 @@
+"""Cases: what a database did, the records that tell of it, and the history that is right."""

@@ -1,0 +1,1 @@
+"""Pages: measurements, kept and shown, with the ratios that they are to reach."""
