@@ -12,7 +12,9 @@ from strandline.runs.watch import Condition, Kind
 
 DOCS = airflow_stage.PROJECT / "docs"
 NIGHT = (DOCS / "operations.md").read_text().split("\n## ")[1]
-DEPLOY = (DOCS / "deploy.md").read_text()
+DEPLOY = "".join(
+    page.read_text() for page in (DOCS / "deploy.md", *sorted((DOCS / "deploy").glob("*.md")))
+)
 TYPED = re.findall(r"`(?:\w+=\w+ )?(airflow [^`]+)`", NIGHT)
 DEPLOYED = re.findall(r"(?:^ +|`|do )(airflow \w+ [^`;\n]+)", DEPLOY, re.MULTILINE)
 COMMANDS = [shlex.split(typed)[1:] for typed in TYPED]

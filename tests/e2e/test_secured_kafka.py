@@ -1,4 +1,4 @@
-"""A cluster that asks for TLS, and for a password or a certificate: what docs/deploy.md says of it.
+"""A cluster with TLS, and a password or a certificate: what docs/deploy/kafka.md says of it.
 
 On Apache Kafka, which lets its clients do only what they are given the right to.
 """
@@ -30,7 +30,7 @@ from strandline.errors import Terminal, Transient
 pytestmark = pytest.mark.heavy
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-PAGE = (airflow_stage.PROJECT / "docs" / "deploy.md").read_text()
+PAGE = (airflow_stage.PROJECT / "docs" / "deploy" / "kafka.md").read_text()
 SECRET = "correct horse"  # noqa: S105
 PROPERTIES = """\
 listeners=PLAINTEXT://127.0.0.1:{{port}},CONTROLLER://127.0.0.1:{{controller}},\
