@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e pictures spark airflow cluster fuzz chaos bench bench-small bench-core auto-cdc up setup jars chromium kafka s3 registry postgres trino duckdb lint lock clean
+.PHONY: help demo test e2e store pictures spark airflow cluster fuzz chaos bench bench-small bench-core auto-cdc up setup jars chromium kafka s3 s3a registry postgres trino duckdb lint lock clean
 
 BIN := .venv/bin
 
@@ -32,10 +32,14 @@ test: jars s3 lint ## check style, types and import rules, then run the tests
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 # Of the installations that `make airflow` makes, the one that has the most parts.
-e2e: jars chromium kafka registry s3 postgres trino duckdb ## run what `make test` has no time for outside of Spark: DAGs, the browser
+e2e: jars chromium kafka registry s3 s3a postgres trino duckdb ## run what `make test` has no time for outside of Spark: DAGs, the browser
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests --ignore tests/spark --ignore tests/cluster \
 	  --ignore tests/installations/test_local_executor.py --ignore tests/installations/test_killed_worker.py \
 	  -m heavy $(PYTEST)
+
+store: jars kafka s3 s3a ## run the whole on a lake in an S3-compatible store, and what goes wrong with one
+	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests/store tests/alone/test_object_store.py \
+	  -m "heavy or not heavy" $(PYTEST)
 
 pictures: chromium ## walk through the page in Airflow's frame, and renew the pictures that docs/ shows
 	@$(WITH_JAVA) $(BIN)/python -m pytest tests/airflow/test_walk.py -m heavy $(PYTEST)
@@ -93,6 +97,9 @@ kafka: setup ## fetch the Kafka broker that `make up`, `make e2e` and `make benc
 
 s3: setup ## fetch the S3-compatible store that `make test` starts
 	@sh setup.sh s3
+
+s3a: setup ## fetch what Spark needs to read a lake at s3a:// (13 MB)
+	@sh setup.sh s3a
 
 registry: setup ## fetch the schema registry that `make e2e` starts, and a converter for it
 	@sh setup.sh registry

@@ -7,6 +7,7 @@
 #   setup.sh chromium finds or installs the browser that the page is tested with
 #   setup.sh kafka    fetches a Kafka broker that tests and benchmarks start
 #   setup.sh s3       fetches an S3-compatible store that tests start
+#   setup.sh s3a      fetches what Spark needs to read s3a://, of the AWS SDK no more than that
 #   setup.sh registry fetches a schema registry that tests start, and Connect's converter for it
 #   setup.sh postgres fetches a PostgreSQL that tests keep Airflow's metadata in
 #   setup.sh trino    fetches a Trino that tests read histories with
@@ -23,6 +24,9 @@ export SPARK_LOCAL_IP="${SPARK_LOCAL_IP:-127.0.0.1}"
 DELTA_PACKAGE="io.delta:delta-spark_4.2_2.13:4.4.0"
 KAFKA_VERSION="4.3.1"
 S3PROXY_VERSION="4.1.0"
+HADOOP_VERSION="3.5.0" # that of the locked pyspark
+AWS_SDK_VERSION="2.35.4" # that of this Hadoop
+S3A_SHA256SUMS="tests/fixtures/s3a/SHA256SUMS"
 REGISTRY_VERSION="3.3.3"
 CONVERTER_VERSION="2.6.13.Final" # the last that Maven Central has with all that it needs
 REGISTRY_SHA256="8bc6751c76d963734224b01d5e7f84ccb3cb61c87d3bd77c36c35f10a5cbed63"
@@ -219,6 +223,47 @@ setup_s3() {
     fetch s3proxy org.gaul s3proxy "$S3PROXY_VERSION"
 }
 
+# Hadoop names the bundle of the whole AWS SDK (690 MB), of which S3A uses these modules (13 MB).
+# What Spark has itself is left out.
+setup_s3a() {
+    cmp -s "$S3A_SHA256SUMS" "$VENV/s3a/.version" && return 0
+    mkdir -p "$LOG_DIR"
+    cat >"$LOG_DIR/s3a.xml" <<XML
+<ivy-module version="2.0">
+  <info organisation="strandline" module="s3a"/>
+  <dependencies>
+    <dependency org="org.apache.hadoop" name="hadoop-aws" rev="$HADOOP_VERSION"
+      transitive="false" conf="default->default"/>
+    <dependency org="software.amazon.s3.analyticsaccelerator" name="analyticsaccelerator-s3"
+      rev="1.3.1" transitive="false" conf="default->default"/>
+$(for module in s3 s3-transfer-manager sts apache-client; do
+        printf '    <dependency org="software.amazon.awssdk" name="%s" rev="%s" conf="%s"/>\n' \
+            "$module" "$AWS_SDK_VERSION" 'default->default'
+    done)
+    <exclude org="io.netty"/>
+    <exclude org="org.slf4j"/>
+    <exclude org="org.apache.httpcomponents"/>
+    <exclude org="commons-codec"/>
+    <exclude org="commons-logging"/>
+  </dependencies>
+</ivy-module>
+XML
+    retrieve s3a "hadoop-aws $HADOOP_VERSION" -ivy "$LOG_DIR/s3a.xml"
+    are_sha256 "$VENV/s3a" "$S3A_SHA256SUMS" ||
+        stop "the jars in $VENV/s3a are not those of $S3A_SHA256SUMS: remove them from Ivy's cache" \
+            "and try again"
+    cp "$S3A_SHA256SUMS" "$VENV/s3a/.version"
+}
+
+# are_sha256 FOLDER SUMS: whether the folder has exactly the files that are listed.
+are_sha256() {
+    "$VENV/bin/python" -c 'import hashlib, pathlib, sys
+folder, listed = map(pathlib.Path, sys.argv[1:])
+sums = sorted(line.split() for line in listed.read_text().splitlines())
+found = sorted([hashlib.sha256(f.read_bytes()).hexdigest(), f.name] for f in folder.iterdir())
+sys.exit(found != sums)' "$1" "$2"
+}
+
 # --- A schema registry -----------------------------------------------------------------------
 
 setup_registry() {
@@ -379,11 +424,12 @@ case "${1-}" in
     chromium) setup_chromium ;;
     kafka) setup_kafka ;;
     s3) setup_s3 ;;
+    s3a) setup_s3a ;;
     registry) setup_registry ;;
     postgres) setup_postgres ;;
     trino) setup_trino ;;
     duckdb) setup_duckdb ;;
     auto-cdc) setup_auto_cdc ;;
-    *) stop "usage: setup.sh python | java | jars | chromium | kafka | s3 | registry | postgres |" \
-        "trino | duckdb | auto-cdc" ;;
+    *) stop "usage: setup.sh python | java | jars | chromium | kafka | s3 | s3a | registry |" \
+        "postgres | trino | duckdb | auto-cdc" ;;
 esac

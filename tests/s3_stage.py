@@ -1,74 +1,136 @@
 """An S3-compatible store in a process of its own: S3Proxy, on files, with conditional puts.
 
-`setup.sh s3` fetches it. It listens on the loopback interface only.
+`setup.sh s3` fetches it. It listens on the loopback interface only. Of two puts of one key that may
+not be there yet it refuses one (`tests/store/test_server.py`); it knows one user and no roles.
 """
 
+import json
 import os
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from server import listens, wait_until_ready
 
-LIBRARIES = Path(__file__).resolve().parents[1] / ".venv" / "s3proxy"
-BUCKET = "lake"
+from strandline.alone.stores.tables import STORAGE_VARIABLE
+
+_VENV = Path(__file__).resolve().parents[1] / ".venv"
+LIBRARIES = _VENV / "s3proxy"
+S3A = _VENV / "s3a"  # what Spark needs to read `s3a://`
+REGION = "us-east-1"
+USER = "strandline"
+# delta-rs asks a store for three minutes by default before it gives up.
+HASTY = {"max_retries": "1", "backoff_config.init_backoff": "10ms"}
 _START_SECONDS = 60
 _PROPERTIES = """\
 s3proxy.endpoint=http://127.0.0.1:{port}
 s3proxy.authorization=aws-v2-or-v4
-s3proxy.identity=strandline
-s3proxy.credential=not-a-secret
+s3proxy.identity={user}
+s3proxy.credential={secret}
 jclouds.provider=filesystem-nio2
-jclouds.filesystem.basedir={folder}
+jclouds.filesystem.basedir={objects}
 """
 
 
 @dataclass
 class Store:
-    """A running store; `environment` is what delta-rs needs to reach it."""
+    """A running store, whose `objects` are files of a folder; `secret` is its user's key."""
 
-    folder: Path
-    environment: dict[str, str]
-    process: subprocess.Popen[bytes]
+    home: Path
+    port: int
+    secret: str = "not-a-secret"  # noqa: S105 - nobody's
+    process: subprocess.Popen[bytes] = field(init=False)
+
+    def __post_init__(self) -> None:
+        (self.folder / self.bucket).mkdir(parents=True, exist_ok=True)
+        self._start()
+
+    @property
+    def bucket(self) -> str:
+        """Its only bucket: no other store has one of this name, which Hadoop would take for it."""
+        return f"lake-{self.port}"
+
+    @property
+    def folder(self) -> Path:
+        """The folder with a folder for each bucket."""
+        return self.home / "objects"
+
+    @property
+    def endpoint(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that delta-rs needs to reach it."""
+        return variables(self.endpoint, self.secret)
 
     def stop(self) -> None:
         """Ends it, as a crash does."""
         self.process.kill()
         self.process.wait()
 
+    def change_key(self, secret: str) -> None:
+        """Goes on with another key of its user: that of before is refused."""
+        self.stop()
+        self.secret = secret
+        self._start()
+
+    def _start(self) -> None:
+        settings, log = self.home / "s3proxy.conf", self.home / "s3proxy.log"
+        given = {"port": self.port, "user": USER, "secret": self.secret, "objects": self.folder}
+        settings.write_text(_PROPERTIES.format(**given))
+        home = os.environ.get("JAVA_HOME")
+        java = str(Path(home) / "bin" / "java") if home else "java"
+        main = ("org.gaul.s3proxy.Main", "--properties", str(settings))
+        with log.open("ab") as told:
+            command = [java, "-Xmx256m", "-cp", f"{LIBRARIES}/*", *main]
+            self.process = subprocess.Popen(command, stdout=told, stderr=told)
+        wait_until_ready(self.process, lambda: listens(self.port), log, _START_SECONDS)
+
+
+def variables(endpoint: str, secret: str) -> dict[str, str]:
+    """The variables of the environment by which delta-rs reaches a store at that address."""
+    return {
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ACCESS_KEY_ID": USER,
+        "AWS_SECRET_ACCESS_KEY": secret,
+        "AWS_REGION": REGION,
+        "AWS_ALLOW_HTTP": "true",
+    }
+
+
+def of_delta_rs(environment: Mapping[str, str], **options: str) -> dict[str, str]:
+    """The same for a process and all tasks that it has Spark do: as one variable."""
+    given = {name.lower(): value for name, value in environment.items()} | options
+    return {STORAGE_VARIABLE: json.dumps(given)}
+
+
+def of_hadoop(bucket: str, environment: Mapping[str, str]) -> dict[str, str]:
+    """Hadoop's settings by which a process that has not these variables reaches a bucket."""
+    own = f"fs.s3a.bucket.{bucket}"
+    return {
+        f"{own}.endpoint": environment["AWS_ENDPOINT_URL"],
+        f"{own}.endpoint.region": environment["AWS_REGION"],
+        f"{own}.path.style.access": "true",
+        f"{own}.access.key": environment["AWS_ACCESS_KEY_ID"],
+        f"{own}.secret.key": environment["AWS_SECRET_ACCESS_KEY"],
+    }
+
 
 @contextmanager
-def opened(folder: Path) -> Iterator[Store]:
+def opened(home: Path) -> Iterator[Store]:
     """A store with one empty bucket, whose objects are files in the folder."""
     if not any(LIBRARIES.glob("s3proxy-*.jar")):
         raise FileNotFoundError(f"{LIBRARIES} has no S3Proxy: type sh setup.sh s3")
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port = one.getsockname()[1]
-    objects = folder / "objects"
-    (objects / BUCKET).mkdir(parents=True)
-    settings = folder / "s3proxy.conf"
-    settings.write_text(_PROPERTIES.format(port=port, folder=objects))
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else "java"
-    main = ("org.gaul.s3proxy.Main", "--properties", str(settings))
-    log = folder / "s3proxy.log"
-    with log.open("wb") as told:
-        command = [java, "-Xmx256m", "-cp", f"{LIBRARIES}/*", *main]
-        process = subprocess.Popen(command, stdout=told, stderr=told)
-    environment = {
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-        "AWS_ACCESS_KEY_ID": "strandline",
-        "AWS_SECRET_ACCESS_KEY": "not-a-secret",
-        "AWS_REGION": "us-east-1",
-        "AWS_ALLOW_HTTP": "true",
-    }
-    store = Store(objects, environment, process)
+    store = Store(home, port)
     try:
-        wait_until_ready(process, lambda: listens(port), log, _START_SECONDS)
         yield store
     finally:
         store.stop()

@@ -17,10 +17,10 @@ from deltalake import CommitProperties, DeltaTable, Transaction, WriterPropertie
 from deltalake.exceptions import CommitFailedError, DeltaError
 
 from strandline.alone.stores import tables
+from strandline.alone.stores.faults import explained
 from strandline.alone.stores.tables import (
     CHECKPOINTS,
     Value,
-    explained,
     opened,
     storage_options,
 )

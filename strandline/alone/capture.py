@@ -13,7 +13,7 @@ from deltalake import write_deltalake
 from strandline.alone import work
 from strandline.alone.stores import schemas
 from strandline.alone.stores.landing import LANDING, cells
-from strandline.alone.stores.tables import opened
+from strandline.alone.stores.tables import opened, storage_options
 from strandline.changes.change import Control
 from strandline.changes.record import Record
 from strandline.formats import notification
@@ -134,6 +134,7 @@ class CaptureLake(CaptureRuns):
             pa.Table.from_pylist(rows, schema=LANDING),
             mode="append",
             partition_by=["landed_date"],
+            storage_options=storage_options(),
         )
 
 

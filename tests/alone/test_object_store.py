@@ -36,7 +36,7 @@ def store(tmp_path_factory):
 def capture(store, request, monkeypatch):
     for name, value in store.environment.items():
         monkeypatch.setenv(name, value)
-    root = f"{request.param}://{s3_stage.BUCKET}/{request.node.name.replace('[', '-')[:-1]}"
+    root = f"{request.param}://{store.bucket}/{request.node.name.replace('[', '-')[:-1]}"
     return lake(root)
 
 
@@ -119,13 +119,13 @@ def test_a_store_that_is_away_fails_for_now_and_the_next_attempt_does_the_run(
     with s3_stage.opened(tmp_path) as store:
         for name, value in store.environment.items():
             monkeypatch.setenv(name, value)
-        capture = lake(f"s3://{s3_stage.BUCKET}/away")
+        capture = lake(f"s3://{store.bucket}/away")
         capture.land(first)
         manifest = capture.manifest(1, first)
         options = '{"max_retries": "0", "retry_timeout": "1s", "connect_timeout": "1s"}'
         monkeypatch.setenv("STRANDLINE_STORAGE_OPTIONS", options)
         monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
-        with pytest.raises(Transient, match="Generic S3 error"):
+        with pytest.raises(Transient, match=r"store does not do GET .* see that the store is up"):
             work_off(manifest)
         monkeypatch.setenv("AWS_ENDPOINT_URL", store.environment["AWS_ENDPOINT_URL"])
         (table,) = work_off(manifest).tables

@@ -19,7 +19,8 @@ from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 from deltalake import write_deltalake
 
-from strandline.alone.stores.tables import explained, storage_options
+from strandline.alone.stores.faults import explained
+from strandline.alone.stores.tables import storage_options
 from strandline.errors import Terminal
 
 _ROWS = 100_000  # fetched at a time, and written

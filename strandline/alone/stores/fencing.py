@@ -16,7 +16,8 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from deltalake.transaction import create_table_with_add_actions
 
 from strandline.alone.stores.datafiles import DataFile
-from strandline.alone.stores.tables import CHECKPOINTS, explained, log_file, opened, storage_options
+from strandline.alone.stores.faults import explained
+from strandline.alone.stores.tables import CHECKPOINTS, log_file, opened, storage_options
 from strandline.errors import Transient
 from strandline.runs import note
 
@@ -117,7 +118,10 @@ def overtaken(uri: str) -> Iterator[None]:
         try:
             yield
         except CommitFailedError as error:
-            raise OvertakenError(f"{uri}: {error}") from error
+            raise OvertakenError(
+                f"{uri}: somebody else has committed to it meanwhile, or the lake's store lists "
+                f"commits late ({error}): the next attempt looks again"
+            ) from error
         except DeltaError as error:
             if _THERE not in str(error):
                 raise

@@ -6,7 +6,8 @@ from deltalake.exceptions import TableNotFoundError
 from deltalake.fs import DeltaStorageHandler
 from pyarrow.fs import FileSelector, FileSystem, FileType, PyFileSystem
 
-from strandline.alone.stores.tables import explained, storage_options
+from strandline.alone.stores.faults import explained
+from strandline.alone.stores.tables import storage_options
 
 
 def below(uri: str) -> Sequence[str]:

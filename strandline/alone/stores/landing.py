@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import DeltaTable
 
-from strandline.alone.stores.tables import explained, literal, opened, rows
+from strandline.alone.stores.faults import explained
+from strandline.alone.stores.tables import literal, opened, rows
 from strandline.cells.instants import instant, micros
 from strandline.changes.record import Coordinates, Record
 from strandline.errors import Terminal

@@ -13,8 +13,9 @@ from deltalake import DeltaTable
 from deltalake.fs import DeltaStorageHandler
 from pyarrow.fs import PyFileSystem
 
+from strandline.alone.stores.faults import explained
 from strandline.alone.stores.landing import RECORD
-from strandline.alone.stores.tables import explained, storage_options
+from strandline.alone.stores.tables import storage_options
 from strandline.errors import Transient
 from strandline.runs.manifest import OffsetRange
 

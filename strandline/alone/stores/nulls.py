@@ -9,7 +9,8 @@ from collections.abc import Mapping
 import pyarrow as pa
 from deltalake import DeltaTable
 
-from strandline.alone.stores.tables import explained, opened, rows
+from strandline.alone.stores.faults import explained
+from strandline.alone.stores.tables import opened, rows
 from strandline.changes.columns import IS_CURRENT, IS_HEAD
 from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS
 from strandline.errors import BeyondAloneError, Terminal

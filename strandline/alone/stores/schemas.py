@@ -11,7 +11,8 @@ from datetime import datetime
 import pyarrow as pa
 from deltalake import write_deltalake
 
-from strandline.alone.stores.tables import explained, opened, rows, storage_options
+from strandline.alone.stores.faults import explained
+from strandline.alone.stores.tables import opened, rows, storage_options
 from strandline.formats.registry.schemas import Schemas, SchemaType, StoredSchema
 
 # `references` are the ids of the schemas that a text takes types from, each with a row of its own.

@@ -15,7 +15,8 @@ from deltalake.fs import DeltaStorageHandler
 from pyarrow import csv, parquet
 from pyarrow.fs import FileSelector, FileSystem, FileType, PyFileSystem
 
-from strandline.alone.stores.tables import explained, opened, storage_options, whole
+from strandline.alone.stores.faults import explained
+from strandline.alone.stores.tables import opened, storage_options, whole
 from strandline.cells.spelling import Number, spelled
 from strandline.errors import BeyondAloneError, Terminal
 from strandline.runs.reconciliation import Reconciliation, is_whole_path

@@ -1,4 +1,4 @@
-"""Delta tables read without Spark, and what goes wrong with them in words.
+"""Delta tables read without Spark, and small files beside them.
 
 Queries go through delta-rs's engine: it reads deletion vectors, and no column that is not asked
 for. What people say gets into the text of a query as a literal, whatever it holds.
@@ -7,18 +7,17 @@ for. What people say gets into the text of a query as a literal, whatever it hol
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import TableNotFoundError
 from deltalake.fs import DeltaStorageHandler
 from pyarrow.fs import PyFileSystem
 
-from strandline.errors import BeyondAloneError, Terminal, Transient
+from strandline.alone.stores.faults import explained, is_denied
 from strandline.runs import commit
 
 STORAGE_VARIABLE = "STRANDLINE_STORAGE_OPTIONS"
@@ -35,33 +34,6 @@ MOST_NAMES = 2_000
 
 _NAME = re.compile(r":([a-z_]+)")
 
-# What a file system or an object store says where the same call cannot succeed later.
-_DENIED = (
-    "Could not create local directory",
-    "Not a directory",
-    "Permission denied",
-    "Read-only file system",
-    "AccessDenied",
-    "Forbidden",
-    "Unauthorized",
-    "Unknown scheme",
-)
-
-# What the system says where there is no room: on the disk, in a quota, in what a process may write.
-_FULL = re.compile(r"No space left on device|Disk quota exceeded|File too large")
-
-# What delta-rs puts between the causes of an error, for a terminal: a coloured arrow.
-_ARROW = re.compile(r"\s*\x1b\[\d+m\S\x1b\[0m\s*")
-
-# The stack that may follow: it says nothing without the library's own symbols.
-_TRACE = re.compile(r"\n\s*0: .*", re.DOTALL)
-
-# What is said of a data file that the log names, and that is not there or none.
-_LOST = re.compile(r"Failed to fetch metadata for file (\S+): (?:[\w ]+ error: )*(.*)")
-
-# What delta-rs says of a table with features that came after it.
-_UNKNOWN = "Unsupported table features"
-
 
 def opened(uri: str, version: int | None = None) -> DeltaTable | None:
     """The table at a version or at its newest; None where there is no such table."""
@@ -69,7 +41,7 @@ def opened(uri: str, version: int | None = None) -> DeltaTable | None:
         try:
             return DeltaTable(uri, version=version, storage_options=storage_options())
         except TableNotFoundError as error:
-            if _is_denied(error):
+            if is_denied(error):
                 raise
             return None
 
@@ -149,12 +121,13 @@ def committed_at(uri: str, version: int) -> float | None:
 def read_text(uri: str) -> str:
     """The whole of a small file; `FileNotFoundError` where there is none."""
     folder, _, name = uri.rpartition("/")
-    try:
-        files = PyFileSystem(DeltaStorageHandler(folder, storage_options()))
-    except TableNotFoundError as error:
-        raise FileNotFoundError(uri) from error
-    with files.open_input_file(name) as file:
-        return str(file.read(), "utf-8")
+    with explained(uri):
+        try:
+            files = PyFileSystem(DeltaStorageHandler(folder, storage_options()))
+        except TableNotFoundError as error:
+            raise FileNotFoundError(uri) from error
+        with files.open_input_file(name) as file:
+            return str(file.read(), "utf-8")
 
 
 def write_text(uri: str, text: str) -> None:
@@ -180,48 +153,6 @@ def _anchor(uri: str) -> tuple[str, str]:
         store, _, path = rest.partition("/")
         return f"{scheme}://{store}/", path
     return "/", str(Path(uri).absolute()).lstrip("/")
-
-
-@contextmanager
-def explained(uri: str) -> Iterator[None]:
-    """delta-rs's errors as ours, with the place and what to do."""
-    try:
-        yield
-    except Exception as error:
-        # Queries, which delta-rs leaves to another library, fail with an exception of no class.
-        if not isinstance(error, DeltaError | OSError) and type(error) is not Exception:
-            raise
-        said = _TRACE.sub("", _ARROW.sub(": ", str(error)))
-        first_line = said.replace("\n", " ").strip()
-        if _is_denied(error):
-            raise Terminal(
-                f"the lake cannot be used at {uri}: {first_line}; make it a folder or store that "
-                "this process may write, or set another root (STRANDLINE_LAKE, or 'lake' in the "
-                "source's file)"
-            ) from error
-        full = _FULL.search(first_line)
-        if full is not None:
-            raise Transient(
-                f"there is no room at {uri}: {full[0]}; make room there: the next attempt does "
-                "the rest"
-            ) from error
-        lost = _LOST.search(first_line)
-        if lost is not None:
-            raise Transient(
-                f"Delta table {uri}: its file {lost[1]} cannot be read ({lost[2]}): restore it, "
-                "and the next attempt goes on"
-            ) from error
-        if _UNKNOWN in first_line:
-            raise BeyondAloneError(
-                f"Delta table {uri}: {first_line.rpartition(': ')[2]} is not known to delta-rs, "
-                "which reads it here (a table whose column was widened has TypeWidening): read it "
-                "with Spark"
-            ) from error
-        raise Transient(f"Delta table {uri}: {first_line}") from error
-
-
-def _is_denied(error: Exception) -> bool:
-    return any(sign in str(error) for sign in _DENIED)
 
 
 def storage_options() -> dict[str, str] | None:
