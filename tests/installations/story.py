@@ -16,7 +16,7 @@ from installations.site import until
 WITH_SPARK = named("postgres_inventory")
 ALONE = named("postgres_inventory_avro")
 SOURCES = (WITH_SPARK, ALONE)
-PATIENCE = 400  # seconds: where somebody is killed, the retry comes a minute later
+PATIENCE = 900  # seconds: a busy machine, and the retry of who is killed comes a minute later
 
 
 class Attempt(NamedTuple):

@@ -21,7 +21,8 @@ def with_spark(installation):
 
 @pytest.fixture(scope="module")
 def story(tmp_path_factory):
-    with celery_executor.opened(tmp_path_factory.mktemp("killed"), [WITH_SPARK]) as story:
+    folder = tmp_path_factory.mktemp("killed")
+    with celery_executor.opened(folder, [WITH_SPARK], missed_after=40) as story:
         installation, lake = story.installation, story.installation.stage.lake
         story.land(1)
         until(lambda: with_spark(installation), PATIENCE)
