@@ -41,8 +41,8 @@ def silent(monkeypatch):
     asked = KafkaSegments.barrier
 
     def silent(topic, partition):
-        def barrier(self, owns):
-            found = asked(self, owns)
+        def barrier(self, *given):
+            found = asked(self, *given)
             answered = (m for m in found.watermarks if (m.topic, m.partition) != (topic, partition))
             line = f"{topic}[{partition}]: Broker: Leader not available"
             return replace(found, watermarks=tuple(answered), unanswered=(line,))

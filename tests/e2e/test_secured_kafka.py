@@ -6,7 +6,8 @@ On Apache Kafka, which lets its clients do only what they are given the right to
 import json
 import re
 import socket
-from contextlib import ExitStack
+import uuid
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,12 +17,17 @@ import pytest
 import shop_stage
 from confluent_kafka.admin import (
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
-    AdminClient,
     ResourcePatternType,
     ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
 )
+from events import Stream
+from strandline_airflow.forms import backfill
 from strandline_airflow.landing import land_run
 
 from examples.apache_kafka import ApacheKafka
@@ -37,7 +43,9 @@ listeners=PLAINTEXT://127.0.0.1:{{port}},CONTROLLER://127.0.0.1:{{controller}},\
 PASSWORD://127.0.0.1:{password},CERTIFICATE://127.0.0.1:{certificate}
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,\
 PASSWORD:SASL_SSL,CERTIFICATE:SSL
-listener.name.password.sasl.enabled.mechanisms=PLAIN
+listener.name.password.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512
+listener.name.password.scram-sha-512.sasl.jaas.config=\
+org.apache.kafka.common.security.scram.ScramLoginModule required;
 listener.name.password.plain.sasl.jaas.config=\
 org.apache.kafka.common.security.plain.PlainLoginModule required user_strandline="{secret}";
 listener.name.certificate.ssl.client.auth=required
@@ -74,6 +82,13 @@ class Secured(ApacheKafka):
             keystore=keystore,
         )
 
+    def enrol(self, user):
+        """Stores what SCRAM keeps of a user's password."""
+        kept = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
+        asked = [UserScramCredentialUpsertion(user, kept, SECRET.encode())]
+        for done in self._admin.alter_user_scram_credentials(asked).values():
+            done.result(30)
+
     def allow(self, user, *, group):
         """Gives a user the rights that the page names, with that on the group or without."""
         rights = [(ResourceType.TOPIC, "shop", ResourcePatternType.PREFIXED)]
@@ -81,9 +96,19 @@ class Secured(ApacheKafka):
             rights.append((ResourceType.GROUP, "strandline.shop", ResourcePatternType.LITERAL))
         read, allowed = AclOperation.READ, AclPermissionType.ALLOW
         bindings = [AclBinding(*of, f"User:{user}", "*", read, allowed) for of in rights]
-        admin = AdminClient({"bootstrap.servers": self.bootstrap})
-        for done in admin.create_acls(bindings).values():
+        for done in self._admin.create_acls(bindings).values():
             done.result(30)
+
+    @contextmanager
+    def forbidden(self, user, topic, operation):
+        """Takes a right on one topic from a user for as long as the block lasts."""
+        of = ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{user}", "*", operation
+        for done in self._admin.create_acls([AclBinding(*of, AclPermissionType.DENY)]).values():
+            done.result(30)
+        yield
+        taken = AclBindingFilter(*of, AclPermissionType.DENY)
+        for done in self._admin.delete_acls([taken]).values():
+            assert len(done.result(30)) == 1
 
 
 @pytest.fixture(scope="module")
@@ -109,12 +134,12 @@ def connect(monkeypatch):
 @pytest.fixture
 def by_password(shop, connect):
     shop.broker.allow("strandline", group=True)
+    shop.broker.enrol("strandline")
 
     def by_password(**given):
         own = {
             "bootstrap.servers": shop.broker.by_password,
             "ssl.ca.location": shop.broker.certificate,
-            "sasl.mechanism": "PLAIN",
             "sasl.password": SECRET,
         }
         connect("SASL_SSL", **{**own, **given})
@@ -122,10 +147,11 @@ def by_password(shop, connect):
     return by_password
 
 
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-512", "PLAIN"])
 def test_it_is_landed_from_with_a_password_by_the_connection_that_the_page_has(
-    shop, by_password, capfd
+    shop, by_password, capfd, mechanism
 ):
-    by_password()
+    by_password(**{"sasl.mechanism": mechanism})
     shop.stream.change("c", 1, 10, name="ada")
     shop.land()
     assert len(shop.rows(shop.lake.landing)) == len(shop.stream.records)
@@ -168,3 +194,54 @@ def test_what_is_wrong_with_a_connection_is_said_without_its_password(
         land_run.plan(shop.source, NOON)
     assert said in str(failed.value)
     assert "horse" not in str(failed.value)
+
+
+def landed(shop, topic):
+    return sum(row["topic"] == topic for row in shop.rows(shop.lake.landing))
+
+
+@pytest.fixture
+def prices(shop, by_password):
+    """A second topic of the source, with a record that is landed and one that is not."""
+    by_password()
+    prices = Stream(f"shop.public.price_{uuid.uuid4().hex[:8]}")
+    shop.broker.create_topic(prices.topic)
+    shop.broker.replay([prices.change("c", 1, 10, name="dear")])
+    shop.land()
+    shop.broker.replay([prices.change("u", 1, 20, name="cheap")])
+    return prices.topic
+
+
+@pytest.mark.parametrize("right", [AclOperation.READ, AclOperation.DESCRIBE])
+def test_a_topic_that_may_not_be_read_is_told_and_waits_while_the_others_are_landed(
+    shop, prices, right
+):
+    shop.stream.change("u", 1, 30, name="eve")
+    shop.broker.replay(shop.stream.records[shop.sent :])
+    shop.sent = len(shop.stream.records)
+    with shop.broker.forbidden("strandline", prices, right):
+        (told,) = land_run.plan(shop.source, NOON).findings
+        assert shop.trigger("land")["report"] == "failed"
+    assert f"--allow-principal User:strandline --operation Read --topic {prices}" in told
+    assert landed(shop, shop.stream.topic) == shop.sent
+    assert landed(shop, prices) == 1
+    shop.land()
+    assert landed(shop, prices) == 2
+
+
+def test_a_right_that_is_lost_between_planning_and_landing_is_told(shop, prices):
+    (group,) = land_run.plan(shop.source, NOON).groups
+    with (
+        shop.broker.forbidden("strandline", prices, AclOperation.READ),
+        pytest.raises(Terminal, match=f"--operation Read --topic {prices}"),
+    ):
+        land_run.land(shop.source, group, NOON)
+
+
+def test_a_topic_that_may_not_be_read_is_not_landed_again(shop, prices):
+    params = {name: param.resolve() for name, param in backfill.PARAMS.items()}
+    with (
+        shop.broker.forbidden("strandline", prices, AclOperation.READ),
+        pytest.raises(Terminal, match=f"--operation Read --topic {prices}"),
+    ):
+        backfill.segments(shop.source, {**params, "topics": [prices]}, NOON)

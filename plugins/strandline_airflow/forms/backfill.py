@@ -16,7 +16,7 @@ from airflow.sdk import DAG, Param, task
 from airflow.sdk.exceptions import AirflowSkipException
 
 from strandline.changes.rules import since as milliseconds
-from strandline.errors import SpecError, Transient
+from strandline.errors import SpecError, Terminal, Transient
 from strandline.runs import backfill
 from strandline.runs.backfill import Wanted
 from strandline.runs.lake import SourceLake
@@ -93,7 +93,10 @@ def segments(source: Source, params: dict[str, Any], run_after: datetime) -> tup
                 f"'{source.topic_prefix}.', or are named in its source file"
             )
     with opened(source, params["connection"]) as kafka:
-        barrier = kafka.barrier(source.owns)
+        barrier = kafka.barrier(source.owns, topics)
+        for topic in topics:
+            if topic in barrier.forbidden:
+                raise Terminal(barrier.forbidden[topic])
         _refuse_silence(barrier.unanswered, topics, params["partition"])
         marks = barrier.watermarks
         there = sorted({mark.topic for mark in marks})

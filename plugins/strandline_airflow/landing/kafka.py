@@ -4,13 +4,14 @@ An Airflow connection of type `kafka` holds librdkafka's configuration as JSON i
 the official Kafka provider. Nothing here depends on consumer groups: offsets live in the lake.
 """
 
+import shlex
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeGuard
 
 from airflow.sdk import BaseHook, Connection
 from airflow.sdk.exceptions import AirflowNotFoundException
@@ -24,7 +25,7 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, OffsetSpec, TopicDescription
+from confluent_kafka.admin import AclOperation, AdminClient, OffsetSpec, TopicDescription
 
 from strandline.errors import Terminal, Transient
 from strandline.runs.segment import Segment, Watermarks
@@ -34,6 +35,8 @@ PATIENCE_SECONDS = 30.0  # without one record or end of partition while a segmen
 
 _NO_TOPIC_ID = "A" * 22  # KIP-516's zero UUID: the broker has no ids
 _MESSAGE_OVERHEAD = 100  # bytes; what a record costs beside its key, value and headers
+
+_OF_ONE_TOPIC = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_AUTHORIZATION_FAILED)
 
 _Place = tuple[str | None, int | None]  # topic and partition, as librdkafka says them
 
@@ -57,11 +60,13 @@ _REQUIRED = {
 class Barrier:
     """Where every partition of a source ended at one instant, not after `taken_at`.
 
-    `unanswered` has a line for each partition whose leader did not answer; the others are whole.
+    `unanswered` has a line for each partition whose leader did not answer, `forbidden` one by topic
+    that the connection's user may not read; the others are whole.
     """
 
     watermarks: tuple[Watermarks, ...]
     unanswered: tuple[str, ...]
+    forbidden: Mapping[str, str]
     taken_at: datetime
 
 
@@ -106,17 +111,20 @@ class KafkaSegments(BaseHook):
         """The brokers that were named, and where."""
         return f"{self._config['bootstrap.servers']} of Airflow connection '{self.kafka_conn_id}'"
 
-    def barrier(self, owns: Callable[[str], bool]) -> Barrier:
+    def barrier(self, owns: Callable[[str], bool], known: Iterable[str] = ()) -> Barrier:
         """The watermarks of all partitions of the topics that `owns` accepts, in one pass.
 
-        A topic that does not exist (yet) is simply not there.
+        A topic that does not exist (yet) is simply not there. Nor does Kafka list one that its
+        client may not see: those that are `known` are asked for by name.
         """
-        topics = self._describe([topic for topic in self._topics() if owns(topic)])
+        described = self._describe({topic for topic in (*self._topics(), *known) if owns(topic)})
+        topics = {name: one for name, one in described.items() if _is_readable(one)}
         partitions = [
             TopicPartition(topic.name, partition.id)
             for topic in topics.values()
             for partition in topic.partitions
         ]
+        forbidden = {name: self._forbidden(name) for name in sorted(described.keys() - topics)}
         # Starts first: what retention deletes in between makes a segment fail, never disappear.
         starts = self._offsets(partitions, OffsetSpec.earliest())
         ends = self._offsets(partitions, OffsetSpec.latest())
@@ -128,7 +136,7 @@ class KafkaSegments(BaseHook):
                 answered.append(Watermarks(key[0], topic_id, key[1], start, end))
             else:
                 unanswered.append(f"{key[0]}[{key[1]}]: {start if isinstance(start, str) else end}")
-        return Barrier(tuple(answered), tuple(unanswered), datetime.now(UTC))
+        return Barrier(tuple(answered), tuple(unanswered), forbidden, datetime.now(UTC))
 
     def offsets_at(self, marks: Iterable[Watermarks], millis: int) -> dict[tuple[str, int], int]:
         """Per topic and partition the first offset of that time or later; its end where none is."""
@@ -144,8 +152,13 @@ class KafkaSegments(BaseHook):
         }
 
     def topic_ids(self, topics: Collection[str]) -> dict[str, str]:
-        """The ids of those topics that exist."""
-        return {name: _topic_id(topic) for name, topic in self._describe(topics).items()}
+        """The ids of those topics that exist; `Terminal` where one may not be seen."""
+        ids = {}
+        for name, topic in self._describe(topics).items():
+            if isinstance(topic, KafkaError):
+                raise Terminal(self._forbidden(name))
+            ids[name] = _topic_id(topic)
+        return ids
 
     def consume(
         self, starts: Mapping[Segment, int], byte_budget: int
@@ -224,11 +237,14 @@ class KafkaSegments(BaseHook):
         except KafkaException as error:
             raise self._unreachable(error.args[0]) from error
 
-    def _describe(self, topics: Collection[str]) -> dict[str, TopicDescription]:
+    def _describe(self, topics: Collection[str]) -> dict[str, TopicDescription | KafkaError]:
+        """Those that exist; an error in place of what this user may not see."""
         if not topics:
             return {}
         futures = self._admin.describe_topics(
-            TopicCollection(list(topics)), request_timeout=ANSWER_SECONDS
+            TopicCollection(list(topics)),
+            include_authorized_operations=True,
+            request_timeout=ANSWER_SECONDS,
         )
         answers = {topic: self._answer(future) for topic, future in futures.items()}
         return {
@@ -238,11 +254,11 @@ class KafkaSegments(BaseHook):
         }
 
     def _answer(self, future: Future[Any]) -> Any:
-        """The future's result, or its error where only that one topic does not exist."""
+        """The future's result, or its error where it is of that one topic only."""
         try:
             return future.result()
         except KafkaException as error:
-            if _is(error.args[0], KafkaError.UNKNOWN_TOPIC_OR_PART):
+            if any(_is(error.args[0], code) for code in _OF_ONE_TOPIC):
                 return error.args[0]
             raise self._unreachable(error.args[0]) from error
 
@@ -318,6 +334,8 @@ class KafkaSegments(BaseHook):
                 f"{topic}[{partition}]: retention deleted records between planning and landing; "
                 "the next run of this DAG records the gap and goes on behind it"
             )
+        if _is(error, KafkaError.TOPIC_AUTHORIZATION_FAILED):
+            return Terminal(self._forbidden(str(topic)))
         return Transient(f"{topic}[{partition}] cannot be read: {error.str()}; {self._where()}")
 
     def _unreachable(self, error: KafkaError) -> Exception:
@@ -327,6 +345,17 @@ class KafkaSegments(BaseHook):
                 f"Kafka refuses Airflow connection '{self.kafka_conn_id}': {self._where()}"
             )
         return Transient(f"Kafka does not answer ({error.str()}); {self._where()}")
+
+    def _forbidden(self, topic: str) -> str:
+        user = shlex.quote(f"User:{self._config.get('sasl.username', 'NAME')}")
+        return (
+            f"topic {topic}: Kafka does not let the user of Airflow connection "
+            f"'{self.kafka_conn_id}' read it. Nothing of it is landed until then, and nothing is "
+            "lost but what retention deletes meanwhile. Give the right: kafka-acls.sh "
+            f"--bootstrap-server {self._config['bootstrap.servers']} --add --allow-principal "
+            f"{user} --operation Read --topic {topic}, and take away what denies it, which "
+            f"kafka-acls.sh --list --topic {topic} shows"
+        )
 
     def _where(self) -> str:
         return (
@@ -366,6 +395,13 @@ def _offset(future: Future[Any]) -> int | str:
         return int(future.result().offset)
     except KafkaException as error:
         return str(error.args[0].str())
+
+
+def _is_readable(topic: TopicDescription | KafkaError) -> TypeGuard[TopicDescription]:
+    """Whether its records may be read, as far as the broker says what this user may do."""
+    if isinstance(topic, KafkaError):
+        return False
+    return not topic.authorized_operations or AclOperation.READ in topic.authorized_operations
 
 
 def _topic_id(topic: TopicDescription) -> str:

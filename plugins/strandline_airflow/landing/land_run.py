@@ -45,8 +45,9 @@ def plan(source: Source, run_after: datetime) -> Planned:
     zone = LandingZone(SourceLake(source.lake, source.name))
     zone.ensure()
     Lookup(source).again()
+    known = {*(one.topic for one in zone.landed()), *(table.topic for table in source.tables)}
     with opened(source) as kafka:
-        barrier = kafka.barrier(source.owns)
+        barrier = kafka.barrier(source.owns, known)
     if not barrier.watermarks:
         log.info("Kafka has no topic of %s yet (prefix '%s')", source.name, source.topic_prefix)
     zone.register(newcomers(barrier.watermarks, zone.landed()))
@@ -66,6 +67,7 @@ def plan(source: Source, run_after: datetime) -> Planned:
         *map(_retention, gaps),
         *map(_truncated, planned.truncations),
         *map(_no_leader, barrier.unanswered),
+        *barrier.forbidden.values(),
     )
     return Planned(planned.groups, findings)
 
