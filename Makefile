@@ -128,6 +128,8 @@ lock: ## resolve requirements.in into requirements.txt (needs uv)
 	  --custom-compile-command "make lock" tests/fixtures/duckdb/requirements.in -o tests/fixtures/duckdb/requirements.txt
 	uv pip compile --universal --generate-hashes --python-version 3.11 --no-annotate \
 	  --custom-compile-command "make lock" docker/spark/requirements.in -o docker/spark/requirements.txt
+	uv pip compile --universal --no-deps --generate-hashes --python-version 3.11 --no-annotate \
+	  --custom-compile-command "make lock" docker/airflow/requirements.in -o docker/airflow/requirements.txt
 
 clean: ## remove everything that these targets made
 	rm -rf .venv .strandline .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

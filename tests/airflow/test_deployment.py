@@ -311,7 +311,8 @@ def test_the_extra_for_an_airflow_that_is_there_has_the_bounds_of_the_project():
     assert {name for name in names if f"`{name}`" not in page} == set()
 
 
-def test_the_lock_of_the_image_of_spark_contradicts_the_lock_in_nothing():
-    own = pinned((DOCKER / "spark" / "requirements.txt").read_text())
+@pytest.mark.parametrize("image", ["airflow", "spark"])
+def test_the_lock_of_an_image_contradicts_the_lock_in_nothing(image):
+    own = pinned((DOCKER / image / "requirements.txt").read_text())
     assert own
     assert [name for name in own if LOCKED.get(name, own[name]) != own[name]] == []

@@ -1,20 +1,17 @@
-"""What can be said of `docker/kubernetes/` without a cluster: the schemas of Kubernetes, the
-executor that makes a pod of the template, and this project's own code read it.
+"""What can be said of `docker/kubernetes/` without a cluster: the schemas of Kubernetes and this
+project's own code read it.
 
 Airflow's Helm chart is in no package registry, so nothing here renders it: that the values are of
 names that it has was looked up in its documentation.
 """
 
 import json
-from datetime import UTC, datetime
 
 import airflow_stage
 import kubernetes_validate
 import pytest
 import yaml
 from airflow.configuration import conf
-from airflow.providers.cncf.kubernetes.pod_generator import PodGenerator
-from kubernetes.client import ApiClient
 from strandline_airflow.folder import SOURCES_VARIABLE
 
 from strandline import __version__
@@ -75,33 +72,6 @@ def test_a_key_that_kubernetes_does_not_know_would_be_found():
     wrong = json.loads(json.dumps(TEMPLATE).replace("mountPath", "mountpath"))
     with pytest.raises(kubernetes_validate.ValidationError, match="mountpath"):
         kubernetes_validate.validate(wrong, KUBERNETES, strict=True)
-
-
-def test_the_executor_makes_a_pod_of_the_template_that_keeps_all_it_has():
-    command = ["python", "-m", "airflow.sdk.execution_time.execute_workload"]
-    pod = PodGenerator.construct_pod(
-        dag_id="compact__inventory",
-        task_id="compact",
-        pod_id="compact-inventory-1",
-        try_number=1,
-        kube_image=None,
-        date=datetime(2026, 11, 20, tzinfo=UTC),
-        args=command,
-        pod_override_object=None,
-        base_worker_pod=PodGenerator.deserialize_model_file(str(FOLDER / "pod-template.yaml")),
-        namespace="airflow",
-        scheduler_job_id="1",
-        run_id="manual",
-    )
-    made = ApiClient().sanitize_for_serialization(pod)
-    kubernetes_validate.validate(made, KUBERNETES, strict=True)
-    (container,) = made["spec"]["containers"]
-    assert container["args"] == command
-    assert container["image"] == BASE["image"]
-    assert {one["name"] for one in BASE["env"]} < {one["name"] for one in container["env"]}
-    assert container["resources"] == BASE["resources"]
-    assert made["spec"]["securityContext"] == TEMPLATE["spec"]["securityContext"]
-    assert made["spec"]["volumes"] == TEMPLATE["spec"]["volumes"]
 
 
 @pytest.mark.parametrize("pod", [TEMPLATE, *of_values()], ids=["template", "celery", "kubernetes"])
