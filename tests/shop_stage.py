@@ -106,15 +106,22 @@ class Shop:
 
 @contextmanager
 def opened(
-    folder: Path, broker: Broker, spark: SparkSession | None, first: str = ""
+    folder: Path,
+    broker: Broker,
+    spark: SparkSession | None,
+    first: str = "",
+    lake: str | None = None,
 ) -> Iterator[Shop]:
-    """The source on this broker, for Airflow as for the tests; `first` is in its file, on top."""
+    """The source on this broker, for Airflow as for the tests; `first` is in its file, on top.
+
+    Its lake is in the folder, if it is nowhere else.
+    """
     airflow_stage.initialise_database()
     sources = folder / "sources"
     sources.mkdir()
     path = sources / "shop.toml"
     path.write_text(
-        f'connector = "postgresql"\nlake = "{folder / "lake"}"\n{first}'
+        f'connector = "postgresql"\nlake = "{lake or folder / "lake"}"\n{first}'
         '[kafka]\nconnection = "kafka_shop"\ntopic_prefix = "shop"\n'
     )
     with pytest.MonkeyPatch.context() as environment:
