@@ -109,15 +109,13 @@ def of_delta_rs(environment: Mapping[str, str], **options: str) -> dict[str, str
     return {STORAGE_VARIABLE: json.dumps(given)}
 
 
-def of_hadoop(bucket: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Hadoop's settings by which a process that has not these variables reaches a bucket."""
-    own = f"fs.s3a.bucket.{bucket}"
+def of_spark(endpoint: str) -> dict[str, str]:
+    """Spark's settings for a store at that address; S3A finds the keys among the variables."""
     return {
-        f"{own}.endpoint": environment["AWS_ENDPOINT_URL"],
-        f"{own}.endpoint.region": environment["AWS_REGION"],
-        f"{own}.path.style.access": "true",
-        f"{own}.access.key": environment["AWS_ACCESS_KEY_ID"],
-        f"{own}.secret.key": environment["AWS_SECRET_ACCESS_KEY"],
+        "spark.driver.extraClassPath": f"{S3A}/*",
+        "spark.hadoop.fs.s3a.endpoint": endpoint,
+        "spark.hadoop.fs.s3a.endpoint.region": REGION,
+        "spark.hadoop.fs.s3a.path.style.access": "true",
     }
 
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import airflow_stage
 import pyspark
 import pytest
+import s3_stage
 import yaml
 from airflow.configuration import conf
 from cryptography.fernet import Fernet
@@ -255,6 +256,14 @@ def test_both_halves_reach_the_same_store():
     worker = SERVICES["spark-worker"]["environment"]
     assert worker.items() <= AIRFLOW.items()
     assert "AWS_SECRET_ACCESS_KEY" in worker
+
+
+def test_the_store_of_the_tests_is_reached_by_the_same_settings():
+    variables = s3_stage.variables("http://storage:8333", "key")
+    assert variables.keys() == {name for name in AIRFLOW if name.startswith("AWS_")}
+    own = s3_stage.of_spark(variables["AWS_ENDPOINT_URL"])
+    assert own.pop("spark.driver.extraClassPath")
+    assert own.items() == {each for each in defaults().items() if ".fs.s3a." in each[0]}
 
 
 def test_both_images_have_the_same_jars_where_spark_looks():

@@ -14,17 +14,7 @@ from examples.embedded_kafka import EmbeddedKafka
 
 pytestmark = pytest.mark.heavy
 
-SPARK = """
-[spark]
-way = "spread"
-
-[spark.conf]
-"spark.driver.extraClassPath" = "{jars}/*"
-"spark.driver.memory" = "1g"
-"spark.hadoop.fs.s3a.endpoint" = "{endpoint}"
-"spark.hadoop.fs.s3a.endpoint.region" = "{region}"
-"spark.hadoop.fs.s3a.path.style.access" = "true"
-"""
+SPARK = '[spark]\nway = "spread"\n[spark.conf]\n"spark.driver.memory" = "1g"\n'
 
 
 @pytest.fixture(scope="module", params=["alone", "spread"])
@@ -41,8 +31,8 @@ def shop(request, store, tmp_path_factory):
         for name, value in store.environment.items():
             environment.setenv(name, value)
         if spark:
-            given = {"jars": s3_stage.S3A, "endpoint": store.endpoint, "region": s3_stage.REGION}
-            shop.says(SPARK.format(**given))
+            own = s3_stage.of_spark(store.endpoint).items()
+            shop.says(SPARK + "".join(f'"{name}" = "{value}"\n' for name, value in own))
         stream = shop.stream
         stream.change("c", 1, 10, name="ada")
         stream.change("c", 2, 11, name="wilhelmina")
