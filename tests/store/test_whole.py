@@ -17,6 +17,9 @@ pytestmark = pytest.mark.heavy
 SPARK = '[spark]\nway = "spread"\n[spark.conf]\n"spark.driver.memory" = "1g"\n'
 
 
+ALONE = pytest.mark.parametrize("shop", ["alone"], indirect=True)
+
+
 @pytest.fixture(scope="module", params=["alone", "spread"])
 def shop(request, store, tmp_path_factory):
     """A shop after two runs: bob was ada, and somebody's record could not be read."""
@@ -64,8 +67,13 @@ def test_the_page_shows_it():
     assert "bob" in found.text
 
 
-def test_maintenance_and_an_erasure_are_done_and_leave_nothing_of_the_key(shop, store):
+def test_maintenance_is_done_and_leaves_the_history(shop):
     assert set(shop.trigger("maintain", dry_run=False).values()) == {"success"}
+    assert shop.history() == ["1: ada|update", "1: bob", "2: wilhelmina"]
+
+
+@ALONE
+def test_an_erasure_leaves_nothing_of_the_key_in_any_file(shop, store):
     erased = shop.trigger("erase", dry_run=False, table="public.item", keys=["2"])
     assert set(erased.values()) == {"success"}
     assert shop.history() == ["1: ada|update", "1: bob"]
@@ -73,3 +81,19 @@ def test_maintenance_and_an_erasure_are_done_and_leave_nothing_of_the_key(shop, 
     files = list(home.rglob("*.parquet"))
     assert files
     assert [file for file in files if "wilhelmina" in str(pq.read_table(file).to_pylist())] == []
+
+
+@ALONE
+def test_with_credentials_that_have_ended_nothing_lands_and_with_new_ones_the_next_runs_do_it(
+    shop, store, monkeypatch
+):
+    shop.stream.change("u", 1, 30, name="joe")
+    shop.broker.replay(shop.stream.records[shop.sent :])
+    shop.sent = len(shop.stream.records)
+    store.change_key(f"another-{store.secret}")
+    assert "failed" in shop.trigger("land").values()
+    for name, value in store.environment.items():
+        monkeypatch.setenv(name, value)
+    shop.land()
+    assert set(shop.trigger("compact").values()) == {"success"}
+    assert shop.history() == ["1: ada|update", "1: bob|update", "1: joe"]
