@@ -120,7 +120,7 @@ lint: setup ## ruff, mypy and the import contracts
 	$(BIN)/lint-imports
 
 lock: ## resolve requirements.in into requirements.txt (needs uv)
-	uv pip compile --universal --generate-hashes --python-version 3.11 \
+	uv pip compile --universal --generate-hashes --no-strip-extras --python-version 3.11 \
 	  --custom-compile-command "make lock" requirements.in -o requirements.txt
 	uv pip compile --universal --generate-hashes --python-version 3.11 --no-annotate \
 	  --custom-compile-command "make lock" bench/auto_cdc/requirements.in -o bench/auto_cdc/requirements.txt
