@@ -53,7 +53,7 @@ def images():
 
 def pinned(text):
     """The versions that a lock says, by package."""
-    return dict(re.findall(r"^([a-z0-9-]+)==([^ ;\\]+)", text, re.MULTILINE))
+    return dict(re.findall(r"^([a-z0-9-]+)(?:\[\w+\])?==([^ ;\\]+)", text, re.MULTILINE))
 
 
 LOCKED = pinned((PROJECT / "requirements.txt").read_text())
