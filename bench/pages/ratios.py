@@ -162,7 +162,7 @@ RATIOS = (
         "landing", Side("consume", "warm"), Side("strandline", "warm"), "0.6", "0.8",
     ),
     Ratio(
-        "a run of the last day / one of the first, of thousands",
+        "a run of the last day / one of the first",
         "runs", Side("strandline", "last day"), Side("strandline", "first day"), "≤ 1.2", "1.0",
     ),
     Ratio(
