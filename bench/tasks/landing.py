@@ -3,11 +3,7 @@
 The broker is an Apache Kafka of its own on this machine, or the one at `--broker HOST:PORT`.
 """
 
-import json
 import os
-import subprocess
-import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -18,14 +14,13 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from bench.cases import landed
 from bench.cases.stream import Batch, Shape, stream
-from bench.process_tree import PeakMemory
 from bench.result import Result
+from bench.tasks import process
 from examples.apache_kafka import ApacheKafka
 
 NAME = "landing"
 WAYS = ("strandline", "consume")
 
-_PROJECT = Path(__file__).resolve().parents[2]
 _PARTITIONS = 4
 _ANSWER_SECONDS = 60
 
@@ -41,19 +36,8 @@ def race(
 
 
 def _run(folder: Path, way: str, number: int, told: dict[str, object]) -> Result:
-    result = folder / "landed.json"
-    job = {**told, "way": way, "folder": str(folder), "result": str(result)}
-    job["launched"] = time.monotonic()
-    log = folder / "child.log"
-    with log.open("w") as noise:
-        command = [sys.executable, "-m", "bench.tasks.land_child", json.dumps(job)]
-        child = subprocess.Popen(command, cwd=_PROJECT, stdout=noise, stderr=noise)
-        with PeakMemory(child.pid) as memory:
-            code = child.wait()
-    if code:
-        raise RuntimeError(f"{way} failed: see {log}")
-    measured = json.loads(result.read_text())
-    return Result(NAME, "", way, number, peak=memory.bytes, **measured)
+    found = process.measured("bench.tasks.land_child", folder, {**told, "way": way})
+    return Result(NAME, "", way, number, **found)
 
 
 @contextmanager
