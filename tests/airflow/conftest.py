@@ -5,12 +5,11 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
-import airflow_stage
-import page_stage
 import pyarrow as pa
 import pytest
-import receivers
 from deltalake import write_deltalake
+from servers import receivers
+from stages import airflow_stage, page_stage
 from strandline_airflow.landing.kafka import KafkaSegments
 from strandline_airflow.landing.zone import LandingZone
 from strandline_airflow.orders import Order, applied_of

@@ -1,14 +1,13 @@
 """The page in a real browser: Chromium, headless, on a server that it reaches by loopback."""
 
-import browser_stage
-import page_stage
 import pytest
 from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
 from airflow.utils.session import create_session
-from browser_stage import Visit, brightness, colour, contrast, fill_in, served
 from playwright.sync_api import expect
 from sqlalchemy import select
+from stages import browser_stage, page_stage
+from stages.browser_stage import Visit, brightness, colour, contrast, fill_in, served
 
 pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("published")]
 

@@ -4,11 +4,11 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-import airflow_stage
 import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk.definitions.retry_policy import RetryAction
 from airflow.serialization.serialized_objects import DagSerialization
+from stages import airflow_stage
 from strandline_airflow.dag import load, source_dags
 from strandline_airflow.forms import replay
 from strandline_airflow.names import pool_name

@@ -4,7 +4,6 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
-import airflow_stage
 import pytest
 from airflow.api.common.trigger_dag import trigger_dag
 from airflow.dag_processing.bundles.manager import DagBundlesManager
@@ -13,7 +12,8 @@ from airflow.models.deadline import Deadline
 from airflow.triggers.callback import CallbackTrigger
 from airflow.utils.session import create_session
 from airflow.utils.types import DagRunTriggeredByType
-from receivers import TO_HOOK, TO_MAIL
+from servers.receivers import TO_HOOK, TO_MAIL
+from stages import airflow_stage
 from strandline_airflow import deadlines
 
 from strandline.errors import Transient

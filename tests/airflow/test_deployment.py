@@ -11,14 +11,13 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import airflow_stage
 import pyspark
 import pytest
-import s3_stage
 import yaml
 from airflow.configuration import conf
 from cryptography.fernet import Fernet
 from packaging.requirements import Requirement
+from stages import airflow_stage, s3_stage
 from strandline_airflow import operators
 from strandline_airflow.operators import StrandlineSparkOperator
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
-from page_stage import NOON
+from stages.page_stage import NOON
 from strandline_airflow.forms import erase
 
 from strandline.errors import SpecError

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from receivers import TO_HOOK
+from servers.receivers import TO_HOOK
 from strandline_airflow import catalogue
 from strandline_airflow.forms import erase, release
 from strandline_airflow.watching import Watcher

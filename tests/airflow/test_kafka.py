@@ -1,7 +1,7 @@
 import pytest
-from airflow_stage import kafka_connection
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient
+from stages.airflow_stage import kafka_connection
 from strandline_airflow.landing import kafka as kafka_module
 from strandline_airflow.landing.kafka import KafkaSegments
 

@@ -7,11 +7,11 @@ names that it has was looked up in its documentation.
 
 import json
 
-import airflow_stage
 import kubernetes_validate
 import pytest
 import yaml
 from airflow.configuration import conf
+from stages import airflow_stage
 from strandline_airflow.folder import SOURCES_VARIABLE
 
 from strandline import __version__

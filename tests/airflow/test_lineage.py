@@ -11,9 +11,9 @@ from itertools import count
 from types import SimpleNamespace
 
 import pytest
-import receivers
-import shop_stage
 from openlineage.client import event_v2, facet_v2
+from servers import receivers
+from stages import shop_stage
 from strandline_airflow import lineage
 
 from examples.embedded_kafka import EmbeddedKafka

@@ -3,10 +3,9 @@
 import logging
 import re
 
-import airflow_stage
 import pytest
-import shop_stage
 from airflow.providers.standard.operators.python import PythonOperator
+from stages import airflow_stage, shop_stage
 from strandline_airflow.dag import source_dags, watch_dag
 from strandline_airflow.driver_log import telling
 

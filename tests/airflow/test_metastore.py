@@ -6,16 +6,16 @@ import json
 import shutil
 from pathlib import Path
 
-import certificates
-import metastore_stage
 import pyarrow as pa
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.serialization import pkcs12
 from deltalake import DeltaTable, write_deltalake
-from page_stage import ORDERS
 from pymetastore.hive_metastore.ttypes import Database
+from servers import certificates
+from stages import metastore_stage
+from stages.page_stage import ORDERS
 from strandline_airflow.dag import source_dags
 from strandline_airflow.metastore.client import Metastore
 from strandline_airflow.metastore.entries import Entries

@@ -5,12 +5,12 @@ import re
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
-import airflow_stage
 import opentelemetry.metrics
 import pytest
-import receivers
 from airflow.sdk.observability import stats
 from airflow.sdk.observability.metrics import otel_logger, stats_utils
+from servers import receivers
+from stages import airflow_stage
 from strandline_airflow.runs import compact_run
 from strandline_airflow.runs.folder import write_manifest, write_receipt
 from strandline_airflow.watching import Watcher

@@ -4,8 +4,8 @@ import json
 import re
 import shlex
 
-import airflow_stage
 import pytest
+from stages import airflow_stage
 from strandline_airflow.dag import source_dags
 
 from strandline.runs.watch import Condition, Kind

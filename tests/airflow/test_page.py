@@ -4,7 +4,6 @@ from datetime import timedelta
 from html.parser import HTMLParser
 from urllib.parse import quote
 
-import airflow_stage
 import pyarrow as pa
 import pytest
 from airflow.api.common.trigger_dag import trigger_dag
@@ -18,8 +17,9 @@ from airflow.utils.session import create_session
 from airflow.utils.state import DagRunState
 from airflow.utils.types import DagRunTriggeredByType
 from deltalake import write_deltalake
-from page_stage import EVIL, HISTORY, NOON, ORDERS, client, version
 from sqlalchemy import delete, select
+from stages import airflow_stage
+from stages.page_stage import EVIL, HISTORY, NOON, ORDERS, client, version
 from strandline_airflow.orders import Order
 from strandline_airflow.page import asked, chapters
 from strandline_airflow.watching import Watcher

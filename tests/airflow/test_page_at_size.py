@@ -8,11 +8,11 @@ import time
 from datetime import timedelta
 
 import numpy as np
-import page_stage
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
-from page_stage import NOON, client
+from stages import page_stage
+from stages.page_stage import NOON, client
 from strandline_airflow.landing.zone import LandingZone
 from strandline_airflow.runs.published import PUBLICATIONS, Published
 

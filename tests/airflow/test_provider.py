@@ -5,9 +5,9 @@ import json
 from importlib.resources import files
 from urllib.parse import urlsplit
 
-import airflow_stage
 import jsonschema
 import pytest
+from stages import airflow_stage
 from strandline_airflow import provider
 from strandline_airflow.hook import KafkaHook
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from page_stage import NOON
+from stages.page_stage import NOON
 from strandline_airflow.forms import reconcile
 from strandline_airflow.runs.publications import Publications
 

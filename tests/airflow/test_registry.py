@@ -3,9 +3,8 @@
 import json
 from datetime import date
 
-import certificates
 import pytest
-import registry_server
+from servers import certificates, registry_server
 from strandline_airflow.registry import lookup
 from strandline_airflow.registry.lookup import Lookup
 

@@ -1,6 +1,6 @@
 """A source that is called otherwise: what docs/deploy.md says goes on, goes on."""
 
-import shop_stage
+from stages import shop_stage
 from strandline_airflow.dag import source_dags
 
 from examples.embedded_kafka import EmbeddedKafka

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from page_stage import NOON
+from stages.page_stage import NOON
 from strandline_airflow.forms import replay
 
 from strandline.errors import SpecError

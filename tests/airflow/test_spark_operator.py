@@ -10,8 +10,8 @@ import zipfile
 from itertools import pairwise
 from pathlib import Path
 
-import airflow_stage
 import pytest
+from stages import airflow_stage
 from strandline_airflow import application, operators
 from strandline_airflow.application import pack
 from strandline_airflow.operators import StrandlineSparkOperator

@@ -7,16 +7,15 @@ leaves a picture in `.strandline/walk`; `make pictures` puts those into docs/ th
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import airflow_stage
-import browser_stage
 import pytest
 from airflow.dag_processing.bundles.manager import DagBundlesManager
 from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
 from airflow.models.dag import DagModel
 from airflow.models.pool import Pool
 from airflow.utils.session import create_session
-from browser_stage import Visit, brightness, colour, contrast, served
 from playwright.sync_api import expect
+from stages import airflow_stage, browser_stage
+from stages.browser_stage import Visit, brightness, colour, contrast, served
 from strandline_airflow.dag import source_dags
 from strandline_airflow.listener import settings
 

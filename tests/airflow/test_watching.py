@@ -6,9 +6,9 @@ import traceback
 from datetime import UTC, datetime, timedelta
 
 import pytest
-import receivers
 from airflow.sdk import BaseNotifier
-from receivers import MAIL, TO_HOOK, TO_MAIL, WEBHOOK, connection
+from servers import receivers
+from servers.receivers import MAIL, TO_HOOK, TO_MAIL, WEBHOOK, connection
 from strandline_airflow import notifiers, watching
 from strandline_airflow.dag import source_dags, watch_dag
 from strandline_airflow.ledger import Superseded

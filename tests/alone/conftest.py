@@ -1,7 +1,7 @@
 """A lake of their own for tests of runs alone."""
 
 import pytest
-from events import Stream
+from samples.events import Stream
 
 from strandline.alone.capture import CaptureLake
 from strandline.engine import recorded_at

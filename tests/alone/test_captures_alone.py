@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from cases.language import cases
-from events import COLUMNS, Stream
+from samples.events import COLUMNS, Stream
 
 from strandline import engine
 from strandline.cells import rendering

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from avro import Registry, is_described
 from cases.arrivals import in_one_run, in_two_runs, with_half_of_it_again
 from cases.language import cases
 from cases.sample import sampled
+from samples.avro import Registry, is_described
 
 from strandline.alone.capture import CaptureLake
 from strandline.alone.engine import histories

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from damage import corrupt, gone
 from deltalake import write_deltalake
-from events import Stream
+from samples.damage import corrupt, gone
+from samples.events import Stream
 
 from strandline.alone.capture import CaptureLake
 from strandline.alone.stores import history

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
-from damage import corrupt, gone
 from deltalake import DeltaTable, WriterProperties, write_deltalake
+from samples.damage import corrupt, gone
 
 from strandline.alone.stores.landing_files import Extract
 from strandline.errors import Transient

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import s3_stage
-from events import Stream
+from samples.events import Stream
+from stages import s3_stage
 
 from strandline.alone.capture import CaptureLake
 from strandline.alone.engine import histories

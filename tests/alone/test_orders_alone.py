@@ -11,8 +11,8 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
-from alone_stage import only, run
-from events import COLUMNS, Stream
+from samples.events import COLUMNS, Stream
+from stages.alone_stage import only, run
 
 from strandline.alone.capture import CaptureLake
 from strandline.alone.stores import history

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from alone_stage import only, run
 from deltalake import write_deltalake
-from events import Stream
 from pyarrow import parquet
+from samples.events import Stream
+from stages.alone_stage import only, run
 
 from strandline.alone.stores import history
 from strandline.alone.stores.tables import opened, rows

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
-from events import COLUMNS, EPOCH_MS, Stream
+from samples.events import COLUMNS, EPOCH_MS, Stream
 
 from strandline.alone import choice
 from strandline.alone.capture import CaptureLake

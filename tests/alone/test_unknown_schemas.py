@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 
 import pytest
-from avro import Registry, confluent
-from events import COLUMNS, EPOCH_MS
-from schema_stage import TOPIC, apply, changes, last, run, store, versions
+from samples.avro import Registry, confluent
+from samples.events import COLUMNS, EPOCH_MS
+from stages.schema_stage import TOPIC, apply, changes, last, run, store, versions
 
 from strandline.alone.stores import quarantine
 from strandline.alone.stores.records import OnRecord

@@ -1,6 +1,6 @@
 """The records of a story: small, and such that every table that a run can write is written."""
 
-from events import Stream
+from samples.events import Stream
 
 from strandline.changes.record import Record
 

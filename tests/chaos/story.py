@@ -14,8 +14,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
-import airflow_stage
 from pyspark.sql import SparkSession
+from stages import airflow_stage
 
 from chaos import nursery, tasks
 from chaos.doors import Fate

@@ -9,10 +9,10 @@ from datetime import datetime
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-import airflow_stage
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
+from stages import airflow_stage
 from strandline_airflow.forms import erase, maintain, reconcile, replay, requeue
 from strandline_airflow.landing import land_run
 from strandline_airflow.runs import alone_run, compact_run, order_run

@@ -1,8 +1,8 @@
 """A cluster, and the Python of its executors."""
 
-import airflow_stage
 import pytest
-from cluster_runs import python_without_the_project
+from stages import airflow_stage
+from stages.cluster_runs import python_without_the_project
 
 from examples.spark_cluster import Cluster
 

@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import pytest
-from cluster_runs import Submission, lines, opened
+from stages.cluster_runs import Submission, lines, opened
 
 from examples.captures import WAVES, named
 from examples.spark_cluster import environment

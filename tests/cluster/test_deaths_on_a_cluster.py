@@ -3,9 +3,9 @@
 import shutil
 
 import pytest
-from cluster_dying import Fate
-from cluster_runs import Submission, lines, opened, untimed
-from events import Stream
+from samples.events import Stream
+from stages.cluster_dying import Fate
+from stages.cluster_runs import Submission, lines, opened, untimed
 
 from examples.spark_cluster import Cluster
 from strandline import engine

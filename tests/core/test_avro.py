@@ -10,7 +10,7 @@ from uuid import UUID
 
 import fastavro
 import pytest
-from avro import Registry
+from samples.avro import Registry
 from workloads import Choices
 from workloads.record import Recorded, came_to, run_after_run
 from workloads.shards import Cut

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import fastavro
 import pytest
-from avro import Registry
+from samples.avro import Registry
 
 from strandline.cells.types import TEXT
 from strandline.changes.record import Record

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from avro import Registry, is_described
 from cases.language import cases, repeated
 from cases.sample import sampled
+from samples.avro import Registry, is_described
 from workloads import Choices
 from workloads.record import came_to, recorded
 from workloads.shards import came_to as came_to_in_shards

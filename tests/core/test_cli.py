@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from events import Stream
+from samples.events import Stream
 
 from strandline import cli
 

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from avro import Registry
+from samples.avro import Registry
 
 from strandline import cli
 from strandline.errors import SpecError

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from connector_settings import GOOD_POSTGRESQL, JSON, SMT, flat, routed, smt
+from samples.connector_settings import GOOD_POSTGRESQL, JSON, SMT, flat, routed, smt
 
 from strandline import advice, cli
 from strandline.advice import Configuration, Severity

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from connector_settings import GOOD_POSTGRESQL, JSON, KAFKA
+from samples.connector_settings import GOOD_POSTGRESQL, JSON, KAFKA
 
 from strandline import advice, cli
 from strandline.advice import RULES, Severity, page

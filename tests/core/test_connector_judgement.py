@@ -1,8 +1,8 @@
 """What of a connector's configuration is not judged, so that `ok` means judged and good."""
 
 import pytest
-from connector_properties import DOCUMENTED, NOT_JUDGED
-from connector_settings import GOOD_POSTGRESQL, KAFKA, SMT, flat, smt
+from samples.connector_properties import DOCUMENTED, NOT_JUDGED
+from samples.connector_settings import GOOD_POSTGRESQL, KAFKA, SMT, flat, smt
 
 from strandline import advice
 from strandline.advice import HARMLESS, RULES, Configuration, Severity

@@ -3,7 +3,9 @@
 import re
 
 import pytest
-from connector_settings import (
+from hypothesis import given
+from hypothesis import strategies as st
+from samples.connector_settings import (
     BEYOND,
     BY_ID,
     EXAMPLES,
@@ -15,8 +17,6 @@ from connector_settings import (
     kafka_filter,
     smt,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 from strandline import advice
 from strandline.advice import RULES, Configuration, Severity

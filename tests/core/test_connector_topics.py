@@ -1,7 +1,7 @@
 """Tables that share a topic, as far as a connector's configuration shows it."""
 
 import pytest
-from connector_settings import BY_ID, KAFKA, SMT, STRATEGIES, routed, smt
+from samples.connector_settings import BY_ID, KAFKA, SMT, STRATEGIES, routed, smt
 
 from strandline.advice import Configuration
 from strandline.advice.configuration import Family

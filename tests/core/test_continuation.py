@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from cases.language import cases
 from cases.sample import sampled
-from events import COLUMNS, EPOCH_MS, Stream, told
+from samples.events import COLUMNS, EPOCH_MS, Stream, told
 from workloads.record import came_to, recorded
 
 from strandline.connectors import CONNECTORS

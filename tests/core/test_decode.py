@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from events import COLUMNS, Stream
+from samples.events import COLUMNS, Stream
 
 from strandline import connectors
 from strandline.changes.change import Control, Quarantined

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from events import TOPIC, Stream
+from samples.events import TOPIC, Stream
 
 from strandline import cli
 from strandline.changes.record import Coordinates

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from events import Stream, told
+from samples.events import Stream, told
 
 from strandline.law import interpret
 

@@ -4,7 +4,7 @@ from dataclasses import fields
 from itertools import pairwise
 
 import pytest
-from events import Stream
+from samples.events import Stream
 
 from bench.core.records import TOPIC, plain
 from strandline.cells.instants import micros

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from typetable import ROWS, UNFIT, UNHELD
+from samples.typetable import ROWS, UNFIT, UNHELD
 
 from strandline.cells.values import Number, UnfitError, UnheldError, decode
 

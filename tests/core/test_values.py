@@ -11,7 +11,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typetable import ROWS, encoded
+from samples.typetable import ROWS, encoded
 
 from strandline.cells.types import ColumnType, Kind, Wire
 from strandline.cells.values import (

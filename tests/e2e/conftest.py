@@ -1,8 +1,8 @@
 """The shop of `shop_stage` for the tests of a module, on its own broker; a registry for all."""
 
 import pytest
-import registry_stage
-from shop_stage import opened
+from stages import registry_stage
+from stages.shop_stage import opened
 
 from examples.apache_kafka import ApacheKafka
 from examples.embedded_kafka import EmbeddedKafka

@@ -1,7 +1,7 @@
 """A source whose engine is `alone`: its DAGs, from Kafka to the history, without Spark or Java."""
 
 import pytest
-from shop_stage import opened
+from stages.shop_stage import opened
 from strandline_airflow.forms import reconcile
 
 from examples.embedded_kafka import EmbeddedKafka

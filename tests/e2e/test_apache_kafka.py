@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from confluent_kafka import Producer
-from events import EPOCH_MS
+from samples.events import EPOCH_MS
 
 pytestmark = pytest.mark.heavy
 

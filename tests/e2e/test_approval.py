@@ -2,13 +2,13 @@
 
 from types import SimpleNamespace
 
-import page_stage
 import pytest
-import receivers
 from airflow.jobs.job import Job
 from airflow.jobs.scheduler_job_runner import SchedulerJobRunner
 from airflow.sdk.definitions import dag as dag_module
-from shop_stage import opened
+from servers import receivers
+from stages import page_stage
+from stages.shop_stage import opened
 
 from examples.embedded_kafka import EmbeddedKafka
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-import converter_stage
 import pytest
 from cases.language import cases
 from py4j.protocol import Py4JJavaError
+from stages import converter_stage
 
 from strandline import engine
 from strandline.cells import rendering

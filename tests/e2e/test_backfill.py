@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-import airflow_stage
 import pytest
+from stages import airflow_stage
 from strandline_airflow.forms import backfill
 
 from examples.embedded_kafka import EmbeddedKafka

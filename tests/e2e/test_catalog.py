@@ -10,12 +10,11 @@ import re
 import subprocess
 from pathlib import Path
 
-import catalog_reader
-import metastore_stage
 import pytest
-import trino_stage
-from events import COLUMNS, Stream
-from shop_stage import opened
+from samples.events import COLUMNS, Stream
+from servers import catalog_reader
+from stages import metastore_stage, trino_stage
+from stages.shop_stage import opened
 from strandline_airflow.metastore.client import Metastore
 
 from examples.embedded_kafka import EmbeddedKafka

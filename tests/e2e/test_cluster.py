@@ -2,10 +2,10 @@
 
 import json
 
-import airflow_stage
 import pytest
-from cluster_dying import Fate
-from cluster_runs import Submission, lines, opened, python_without_the_project
+from stages import airflow_stage
+from stages.cluster_dying import Fate
+from stages.cluster_runs import Submission, lines, opened, python_without_the_project
 
 from examples.captures import WAVES, named
 from examples.spark_cluster import Cluster

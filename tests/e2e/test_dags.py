@@ -7,12 +7,12 @@ The records come in two waves, and each wave is landed and compacted by the DAGs
 import json
 from dataclasses import dataclass
 
-import airflow_stage
 import pyarrow as pa
 import pytest
 from airflow.models.asset import AssetEvent
 from airflow.utils.session import create_session
 from deltalake import DeltaTable, QueryBuilder
+from stages import airflow_stage
 from strandline_airflow.dag import source_dags
 from strandline_airflow.runs.publications import Publications
 from strandline_airflow.runs.published import Published

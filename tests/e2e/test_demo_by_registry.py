@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-import airflow_stage
 import pytest
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
+from stages import airflow_stage
 from strandline_airflow.landing import land_run
 from strandline_airflow.runs import alone_run, compact_run
 

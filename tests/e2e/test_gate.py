@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from shop_stage import opened
+from stages.shop_stage import opened
 from strandline_airflow.forms import release
 from strandline_airflow.runs import alone_run, compact_run, order_run
 

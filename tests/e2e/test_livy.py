@@ -2,10 +2,10 @@
 
 import os
 
-import airflow_stage
 import pytest
-from livy import Livy
-from shop_stage import opened
+from servers.livy import Livy
+from stages import airflow_stage
+from stages.shop_stage import opened
 from strandline_airflow import application
 
 from examples.embedded_kafka import EmbeddedKafka

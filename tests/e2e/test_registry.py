@@ -10,7 +10,6 @@ from decimal import Decimal
 
 import httpx
 import pytest
-import registry_stage
 from confluent_kafka.schema_registry import (
     Schema,
     SchemaReference,
@@ -20,7 +19,8 @@ from confluent_kafka.schema_registry import (
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.schema_registry.json_schema import JSONSerializer
 from confluent_kafka.serialization import SerializationContext, SerializationError
-from events import EPOCH_MS, Stream
+from samples.events import EPOCH_MS, Stream
+from stages import registry_stage
 
 from strandline import engine
 from strandline.formats.registry.schemas import Schemas, StoredSchema

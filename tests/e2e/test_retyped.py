@@ -1,7 +1,7 @@
 """A column whose type changes to one that holds none of the old values, and what its error asks."""
 
 import pytest
-from events import COLUMNS
+from samples.events import COLUMNS
 from strandline_airflow.forms import replay
 
 pytestmark = pytest.mark.heavy

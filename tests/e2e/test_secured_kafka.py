@@ -11,10 +11,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-import airflow_stage
-import certificates
 import pytest
-import shop_stage
 from confluent_kafka.admin import (
     AclBinding,
     AclBindingFilter,
@@ -26,7 +23,9 @@ from confluent_kafka.admin import (
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
-from events import Stream
+from samples.events import Stream
+from servers import certificates
+from stages import airflow_stage, shop_stage
 from strandline_airflow.forms import backfill
 from strandline_airflow.landing import land_run
 

@@ -11,9 +11,9 @@ import venv
 from dataclasses import dataclass
 from pathlib import Path
 
-import airflow_stage
 import pytest
-from events import Stream
+from samples.events import Stream
+from stages import airflow_stage
 
 from examples.embedded_kafka import EmbeddedKafka
 

@@ -1,7 +1,7 @@
 """The recording in Avro is the one in JSON, by AvroConverter's rules, and tells the same."""
 
 import pytest
-from avro_recording import FOLDER, RECORDED, files
+from samples.avro_recording import FOLDER, RECORDED, files
 
 from strandline.formats import capture
 from strandline.formats.registry import files as schema_files

@@ -5,7 +5,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
-from avro_recording import FOLDER
+from samples.avro_recording import FOLDER
 
 from examples.registry import serving
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg2
-from server import wait_until_ready
+from servers.server import wait_until_ready
 
 from examples import keeper, sessions
 from installations.site import a_port

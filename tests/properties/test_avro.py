@@ -1,6 +1,6 @@
 """Random workloads in Avro have the histories that they have in JSON with schemas."""
 
-from avro import Registry
+from samples.avro import Registry
 from workloads import Choices
 from workloads.record import came_to, recorded
 from workloads.runs import arrivals

@@ -5,9 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from avro import Registry
 from cases.language import cases
-from events import Stream
+from samples.avro import Registry
+from samples.events import Stream
 from workloads import Choices, captured
 from workloads.damage import damaged
 

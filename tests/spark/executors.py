@@ -9,9 +9,9 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from events import Stream
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
+from samples.events import Stream
 from strandline_spark import handout, work
 from strandline_spark.engine import CaptureLake
 from strandline_spark.session import local

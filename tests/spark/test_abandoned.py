@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from events import EPOCH_MS, Stream
+from samples.events import EPOCH_MS, Stream
 from strandline_spark import delta
 from strandline_spark.engine import CaptureLake
 from strandline_spark.spread import replacement

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from cases.language import cases
-from events import COLUMNS, Stream, key_schema
+from samples.events import COLUMNS, Stream, key_schema
 from strandline_spark import delta
 from strandline_spark.engine import CaptureLake
 from strandline_spark.engine import spark as spark_engine

@@ -13,8 +13,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 import pytest
-from avro import Registry
 from cases.language import cases, repeated
+from samples.avro import Registry
 from strandline_spark import engine
 from strandline_spark.engine import CaptureLake
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pyarrow as pa
 import pytest
-from events import Stream
 from pyarrow import parquet
+from samples.events import Stream
 from strandline_spark import delta
 from strandline_spark.engine import CaptureLake
 from strandline_spark.work import done

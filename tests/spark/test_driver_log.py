@@ -3,7 +3,7 @@
 import logging
 from contextlib import contextmanager
 
-from events import Stream
+from samples.events import Stream
 from strandline_airflow.runs.folder import write_manifest
 from strandline_spark.attempts import prepare
 from strandline_spark.engine import CaptureLake

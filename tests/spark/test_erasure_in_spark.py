@@ -3,7 +3,7 @@
 from dataclasses import asdict, replace
 
 import pytest
-from events import Stream
+from samples.events import Stream
 from strandline_spark import delta
 from strandline_spark.engine import CaptureLake
 from strandline_spark.work import done

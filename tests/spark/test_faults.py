@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from damage import corrupt, gone
-from events import Stream
 from pyspark.sql import DataFrame
+from samples.damage import corrupt, gone
+from samples.events import Stream
 from strandline_airflow.runs.folder import read_receipt, write_manifest
 from strandline_airflow.runs.publications import Publications
 from strandline_spark import attempts, delta

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from deltalake.table import TableMerger
-from events import COLUMNS, Stream
 from pyspark import cloudpickle
+from samples.events import COLUMNS, Stream
 from strandline_spark import handout, work
 from strandline_spark.engine import CaptureLake
 

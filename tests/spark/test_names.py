@@ -1,7 +1,7 @@
 """Names of columns, whatever the engine calls its own, and of the folder that a lake lies in."""
 
 import pytest
-from events import COLUMNS, Stream
+from samples.events import COLUMNS, Stream
 from strandline_spark import delta
 from strandline_spark.engine import CaptureLake
 from strandline_spark.work import done

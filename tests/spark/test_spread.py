@@ -1,7 +1,7 @@
 """Large tables: which keys go on from their last versions, and which are made from records."""
 
 import pytest
-from events import Stream
+from samples.events import Stream
 from strandline_spark import delta
 from strandline_spark.engine import CaptureLake
 from strandline_spark.spread import groups, replacement

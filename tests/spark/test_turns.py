@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from datetime import UTC
 
 import pytest
-from events import Stream
+from samples.events import Stream
 from strandline_spark import delta
 from strandline_spark.engine import CaptureLake
 from workloads import SOURCES

@@ -1,8 +1,8 @@
 """A table that is spread over tasks waits for schemas as one that goes alone does."""
 
 import pytest
-from avro import Registry
-from schema_stage import TOPIC, apply, changes, last, run, store, versions
+from samples.avro import Registry
+from stages.schema_stage import TOPIC, apply, changes, last, run, store, versions
 from strandline_spark.engine import CaptureLake
 
 from strandline.alone.stores import quarantine

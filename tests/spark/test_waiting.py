@@ -1,7 +1,7 @@
 """The halves of key moves that wait for their other half, as a run leaves them to the next."""
 
 import pytest
-from events import Stream
+from samples.events import Stream
 from strandline_spark import delta
 from strandline_spark.engine import CaptureLake
 

@@ -1,7 +1,7 @@
 """Tables of many columns, runs of many partitions: Spark walks expressions by recursion."""
 
 import pytest
-from events import COLUMNS, Stream
+from samples.events import COLUMNS, Stream
 from strandline_spark import delta, landing
 from strandline_spark.engine import CaptureLake
 from strandline_spark.work import done

@@ -1,9 +1,9 @@
 """A store with a proxy before it, by which a test has requests fail; lakes in it."""
 
 import pytest
-import s3_stage
-import store_proxy
-from events import Stream
+from samples.events import Stream
+from servers import store_proxy
+from stages import s3_stage
 
 from strandline.alone.capture import CaptureLake
 from strandline.engine import recorded_at

@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from alone_stage import run
-from events import Stream
+from samples.events import Stream
+from stages.alone_stage import run
 
 from strandline.alone.engine import histories
 from strandline.alone.stores.tables import read_text, write_text

@@ -10,7 +10,7 @@ from itertools import product
 from urllib.parse import urlsplit
 
 import pytest
-import s3_stage
+from stages import s3_stage
 
 pytestmark = pytest.mark.heavy
 

@@ -6,9 +6,9 @@ or to Airflow but the variables that compose.yaml has.
 
 import pyarrow.parquet as pq
 import pytest
-import s3_stage
-from page_stage import airflow, client
-from shop_stage import opened
+from stages import s3_stage
+from stages.page_stage import airflow, client
+from stages.shop_stage import opened
 
 from examples.embedded_kafka import EmbeddedKafka
 

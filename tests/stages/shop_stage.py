@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-import airflow_stage
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, QueryBuilder
-from events import Stream
 from pyspark.sql import SparkSession
+from samples.events import Stream
+from stages import airflow_stage
 from strandline_airflow.dag import source_dags
 from strandline_airflow.runs import compact_run, order_run
 from strandline_airflow.runs.folder import read_manifest

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import cluster_dying
 import pytest
-from cluster_dying import Fate
+from stages import cluster_dying
+from stages.cluster_dying import Fate
 from strandline_airflow.operators import StrandlineSparkOperator
 from strandline_airflow.runs.folder import read_receipt, write_manifest
 

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from threading import Thread
 from urllib.parse import urljoin
 
-import page_stage
 import uvicorn
 from playwright.sync_api import expect, sync_playwright
+from stages import page_stage
 
 
 @contextmanager

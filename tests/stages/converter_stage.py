@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
-from registry_stage import Registry
+from stages.registry_stage import Registry
 
 from strandline.changes.record import Record
 from strandline.formats.registry import framing
 from strandline.formats.registry.schemas import Schemas, StoredSchema
 
-LIBRARIES = Path(__file__).resolve().parents[1] / ".venv" / "avro-converter"
+LIBRARIES = Path(__file__).resolve().parents[2] / ".venv" / "avro-converter"
 _DESCRIBED = b'{"schema":{'
 IN_HEADERS = {"apicurio.registry.headers.enabled": "true"}
 OF_4_BYTES = {

@@ -1,6 +1,6 @@
 """The recording of examples/postgres-inventory in Avro, as its folder beside that one holds it.
 
-`PYTHONPATH=.:tests python -m avro_recording` writes the folder anew; a test holds it to this.
+`PYTHONPATH=.:tests python -m samples.avro_recording` writes it anew; a test holds it to this.
 """
 
 import json
@@ -8,9 +8,9 @@ import sys
 from base64 import b64encode
 from pathlib import Path
 
-from avro import Registry
+from samples.avro import Registry
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 RECORDED = EXAMPLES / "postgres-inventory" / "capture.jsonl"
 FOLDER = EXAMPLES / "postgres-inventory-avro"
 

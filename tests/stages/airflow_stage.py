@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[1]
+PROJECT = Path(__file__).resolve().parents[2]
 
 if "airflow.configuration" in sys.modules:
     raise RuntimeError("import airflow_stage before Airflow: it decides where Airflow's home is")
