@@ -42,7 +42,7 @@ store: jars kafka s3 s3a ## run the whole on a lake in an S3-compatible store, a
 	  -m "heavy or not heavy" $(PYTEST)
 
 pictures: chromium ## walk through the page in Airflow's frame, and renew the pictures that docs/ shows
-	@$(WITH_JAVA) $(BIN)/python -m pytest tests/airflow/test_walk.py -m heavy $(PYTEST)
+	@$(WITH_JAVA) $(BIN)/python -m pytest tests/airflow/page/test_walk.py -m heavy $(PYTEST)
 	@for view in overview table key change; do \
 	  cp .strandline/walk/$$view-light-1440.png docs/airflow-$$view.png; done
 	@cp .strandline/walk/quarantine-dark-1440.png docs/airflow-quarantine.png

@@ -108,7 +108,7 @@ class _Named:
         elif kind == "map" and connect["keys"] == {"type": "string", "optional": False}:
             base = {"type": "map", "values": self.of(connect["values"], within + ".values")}
         elif kind == "map":
-            raise NoAvroError("see tests/core/test_avro.py")
+            raise NoAvroError("see tests/core/formats/test_avro.py")
         else:
             base = {"type": _PRIMITIVES[kind]}
         described = base if isinstance(base, str) else self._with_properties(base, connect)

@@ -22,7 +22,7 @@ from strandline.law import in_runs
 from strandline.runs.lake import SourceLake
 from strandline.runs.way import Way
 
-_LAKES = sorted((Path(__file__).parents[1] / "fixtures" / "lakes").glob("*.tar.gz"))
+_LAKES = sorted((Path(__file__).parents[2] / "fixtures" / "lakes").glob("*.tar.gz"))
 _HERE = {"sqlserver.tar.gz"}  # the others in `make spark`
 LAKES = [
     pytest.param(

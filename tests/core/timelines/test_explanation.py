@@ -20,7 +20,7 @@ from strandline.timelines.explanation import gather
 from strandline.timelines.printable import cells, packed, printable
 from strandline.timelines.steps import Closed, Opened, Opening, Passed, Reason
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 CAPTURE = EXAMPLES / "postgres-inventory" / "capture.jsonl"
 RECORDINGS = ("postgres-inventory", "mariadb-inventory")
 

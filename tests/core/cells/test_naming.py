@@ -7,7 +7,7 @@ from strandline.cells import naming
 from strandline.changes import version
 from strandline.errors import Terminal
 
-SPREAD = Path(__file__).parents[2] / "spark_apps/strandline_spark/spread"
+SPREAD = Path(__file__).parents[3] / "spark_apps/strandline_spark/spread"
 
 
 def test_what_spark_notes_beside_columns_are_the_names_that_no_column_may_have():

@@ -25,7 +25,7 @@ from strandline.formats import capture, schema_history
 from strandline.law import Histories, interpret
 from strandline.law.decode.general import Decoded, Decoder, Outcome
 
-FOLDER = Path(__file__).parents[1] / "fixtures" / "specification"
+FOLDER = Path(__file__).parents[2] / "fixtures" / "specification"
 EXPECTED: dict[str, dict[str, Any]] = json.loads((FOLDER / "expected.json").read_text("utf-8"))
 SOURCES = sorted(EXPECTED)
 

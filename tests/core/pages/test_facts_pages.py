@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FACTS = ROOT / "docs" / "facts"
 PAGES = sorted(FACTS.glob("*.md"))
 FOLDERS = (

@@ -25,7 +25,7 @@ from strandline.law.decode.typed import Typed
 from strandline.law.decode.typed.layouts.avro_row import row_of
 from strandline.law.decode.typed.refusal import UnclearError
 
-RECORDING = Path(__file__).parents[2] / "examples/postgres-inventory/capture.jsonl"
+RECORDING = Path(__file__).parents[3] / "examples/postgres-inventory/capture.jsonl"
 TOPIC = "inventory.public.orders"
 MEGABYTE = 1 << 20
 STRANGE = 99  # the id of a schema that only the bad record names

@@ -13,7 +13,7 @@ from strandline.formats import capture
 from strandline.formats.registry import files
 from strandline.sources import source as source_file
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def history(run, name, batches, spec=None):

@@ -13,7 +13,7 @@ from strandline.formats import capture as captures
 from strandline.formats.registry import files
 from strandline.formats.registry.schemas import SchemaType
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 RECORDINGS = [
     EXAMPLES / name / "capture.jsonl" for name in ("postgres-inventory", "mariadb-inventory")
 ]

@@ -12,8 +12,8 @@ from strandline.advice import RULES, Severity, page
 from strandline.advice.configuration import CLASSES
 from strandline.errors import SpecError
 
-PAGE = Path(__file__).parents[2] / "docs/connector-settings.md"
-EXAMPLES_OF_USE = Path(__file__).parents[2] / "examples"
+PAGE = Path(__file__).parents[3] / "docs/connector-settings.md"
+EXAMPLES_OF_USE = Path(__file__).parents[3] / "examples"
 
 
 # ------------------------------------------------------------------------------- reading

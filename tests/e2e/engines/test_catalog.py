@@ -21,7 +21,7 @@ from examples.embedded_kafka import EmbeddedKafka
 
 pytestmark = pytest.mark.heavy
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 DOCUMENT = PROJECT / "docs" / "reading-history.md"
 SHELF = "shop.public.shelf"
 ODD = {"type": "string", "optional": True, "field": "at"}  # as the function's parameter

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 FAULTS = (PROJECT / "docs" / "operations.md").read_text(encoding="utf-8").partition("## Faults")[2]
 
 

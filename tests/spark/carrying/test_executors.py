@@ -14,7 +14,7 @@ from strandline.runs.way import Way
 
 pytestmark = pytest.mark.heavy
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 PARTS = (TESTS / "spark", TESTS, *(TESTS.parent / part for part in ("", "plugins", "spark_apps")))
 
 

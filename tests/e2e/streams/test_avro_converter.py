@@ -37,7 +37,7 @@ CASES = [
     if case.prefix not in NOT_A_CONVERTER_S
     and any((record.value or b"").startswith(b'{"schema":{') for record in case.records)
 ]
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @pytest.fixture(scope="module")
