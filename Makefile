@@ -26,10 +26,10 @@ help: ## print this list
 demo: jars ## replay two recorded databases through Kafka, Airflow and Spark; compare with the truth
 	@$(WITH_JAVA) exec $(BIN)/python -m examples.demo
 
-# In two processes, each with a Spark of its own: one plans on one core and waits. The tests of a
-# file stay together, since they share what is slow to build.
+# In three processes, of which one has a Spark, and begins with it (tests/conftest.py): it plans on
+# one core, and waits. The tests of a file stay together, since they share what is slow to build.
 test: jars s3 lint ## check style, types and import rules, then run the tests
-	@$(WITH_JAVA) exec $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	@$(WITH_JAVA) exec $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 # Of the installations that `make airflow` makes, the one that has the most parts.
 e2e: jars chromium kafka registry s3 s3a postgres trino duckdb ## run what `make test` has no time for outside of Spark: DAGs, the browser

@@ -9,12 +9,29 @@ import pytest
 from hypothesis import settings
 from strandline_spark.attempts import SETTINGS
 from strandline_spark.session import local
+from xdist.scheduler import LoadFileScheduling
 
 from strandline.runs import jvm
 
 # Examples take as long as they take on a machine that does other things as well.
 settings.register_profile("strandline", deadline=None)
 settings.load_profile("strandline")
+
+
+class _OneSpark(LoadFileScheduling):
+    """A process takes a file's tests, which share what is slow to build, and one takes Spark's."""
+
+    def _split_scope(self, nodeid):
+        return "spark" if nodeid.startswith("tests/spark/") else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return _OneSpark(config, log)
+
+
+def pytest_collection_modifyitems(items):
+    """Spark's tests begin first, since they take one process the longest."""
+    items.sort(key=lambda item: not item.nodeid.startswith("tests/spark/"))
 
 
 @pytest.fixture(scope="session")
