@@ -27,7 +27,6 @@ from strandline.errors import Terminal
 from strandline.runs.standing import Ended
 from strandline.sources import source as source_file
 from strandline.sources.source import Source
-from strandline_airflow import assets, descriptions, schedules, steps
 from strandline_airflow.folder import SOURCES_VARIABLE
 from strandline_airflow.forms import (
     backfill,
@@ -39,9 +38,10 @@ from strandline_airflow.forms import (
     replay,
     requeue,
 )
-from strandline_airflow.names import WATCH
-from strandline_airflow.pipeline import AWAITED, DEFAULT_ARGS, pipeline, worked_off
-from strandline_airflow.schedules import cron
+from strandline_airflow.pipelines import assets, descriptions, schedules, steps
+from strandline_airflow.pipelines.names import WATCH
+from strandline_airflow.pipelines.pipeline import AWAITED, DEFAULT_ARGS, pipeline, worked_off
+from strandline_airflow.pipelines.schedules import cron
 
 _FINDINGS = "findings"
 _TRIGGERED = (
@@ -111,7 +111,7 @@ def watch_dag(sources: Iterable[Source]) -> DAG:
 def _look(source: Source) -> None:
     @task(task_id=source.name)
     def look() -> int:
-        from strandline_airflow import watching
+        from strandline_airflow.monitoring import watching
 
         context = get_current_context()
         ti = context["ti"]

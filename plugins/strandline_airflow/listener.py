@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.listeners import hookimpl
 
-from strandline_airflow.names import POOLS
+from strandline_airflow.pipelines.names import POOLS
 
 if TYPE_CHECKING:
     from airflow.models.dagrun import DagRun

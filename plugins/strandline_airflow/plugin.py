@@ -4,7 +4,7 @@ from airflow.plugins_manager import AirflowPlugin
 
 from strandline_airflow import listener
 from strandline_airflow.addresses import PREFIX
-from strandline_airflow.deadlines import RunAfter
+from strandline_airflow.monitoring.deadlines import RunAfter
 from strandline_airflow.page.site import site
 
 _APPS = [{"name": "Strandline", "app": site, "url_prefix": PREFIX}]

@@ -16,7 +16,7 @@ from strandline.sources.source import Source
 from strandline_airflow import listener
 from strandline_airflow.dag import load
 from strandline_airflow.folder import folder_of_sources
-from strandline_airflow.names import pool_name
+from strandline_airflow.pipelines.names import pool_name
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -68,7 +68,10 @@ def get_provider_info() -> dict[str, Any]:
             {"integration-name": "Strandline", "python-modules": ["strandline_airflow.hook"]}
         ],
         "operators": [
-            {"integration-name": "Strandline", "python-modules": ["strandline_airflow.operators"]}
+            {
+                "integration-name": "Strandline",
+                "python-modules": ["strandline_airflow.submission.operators"],
+            }
         ],
         "connection-types": [] if _has_kafkas_own() else [_KAFKA],
         "notifications": ["strandline_airflow.notifiers.WebhookNotifier"],

@@ -12,7 +12,7 @@ from servers import receivers
 from stages import airflow_stage, page_stage
 from strandline_airflow.landing.kafka import KafkaSegments
 from strandline_airflow.landing.zone import LandingZone
-from strandline_airflow.orders import Order, applied_of
+from strandline_airflow.pipelines.orders import Order, applied_of
 from strandline_airflow.runs.manifests import Manifests
 from strandline_airflow.runs.publications import Publications
 

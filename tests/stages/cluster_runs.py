@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from stages import cluster_dying
 from stages.cluster_dying import Fate
-from strandline_airflow.operators import StrandlineSparkOperator
 from strandline_airflow.runs.folder import read_receipt, write_manifest
+from strandline_airflow.submission.operators import StrandlineSparkOperator
 
 from examples.spark_cluster import Cluster
 from strandline.alone.capture import SOURCE, CaptureLake

@@ -15,10 +15,10 @@ from strandline.runs.upkeep import Upkeep
 from strandline.sources import duration
 from strandline.sources.retention import Retention
 from strandline.sources.source import Source
-from strandline_airflow import orders
-from strandline_airflow.orders import Order
-from strandline_airflow.pipeline import Form, ordered
-from strandline_airflow.schedules import cron
+from strandline_airflow.pipelines import orders
+from strandline_airflow.pipelines.orders import Order
+from strandline_airflow.pipelines.pipeline import Form, ordered
+from strandline_airflow.pipelines.schedules import cron
 
 _PARAMS = {
     "tables": orders.tables("The tables to tend; none: all."),

@@ -14,8 +14,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from strandline.runs.lake import SourceLake
 from strandline.runs.reconciliation import TOPIC
-from strandline_airflow import catalogue
-from strandline_airflow.names import WATCH
+from strandline_airflow.monitoring import catalogue
 from strandline_airflow.page import asked, chapters, chart, mishaps, trigger
 from strandline_airflow.page.api import RUNS_SHOWN, AskedApi
 from strandline_airflow.page.asked import NamedSource, NamedTable, NoSuchThing
@@ -23,6 +22,7 @@ from strandline_airflow.page.findings import changes, record, refused
 from strandline_airflow.page.findings import key as key_story
 from strandline_airflow.page.permission import SEES_PLUGINS, AskingUser
 from strandline_airflow.page.rendering import HEADERS, address, shown
+from strandline_airflow.pipelines.names import WATCH
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from typing import Any
 from strandline.errors import StrandlineError
 from strandline.runs.standing import SourceStanding, Verdict
 from strandline.sources.source import Source
-from strandline_airflow import catalogue, watching
 from strandline_airflow.folder import folder_of_sources
+from strandline_airflow.monitoring import catalogue, watching
 from strandline_airflow.page import chart, readiness
 from strandline_airflow.page.api import RUNS_SHOWN, Api, Run
 

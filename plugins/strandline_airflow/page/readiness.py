@@ -9,8 +9,8 @@ from airflow.sdk.exceptions import AirflowNotFoundException
 
 from strandline.errors import SpecError
 from strandline.sources.source import Source
-from strandline_airflow import schedules
-from strandline_airflow.names import pool_name
+from strandline_airflow.pipelines import schedules
+from strandline_airflow.pipelines.names import pool_name
 
 _FAILED = "failed"
 _ENDED = frozenset({"success", _FAILED})

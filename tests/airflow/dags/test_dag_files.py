@@ -11,7 +11,7 @@ from airflow.serialization.serialized_objects import DagSerialization
 from stages import airflow_stage
 from strandline_airflow.dag import load, source_dags
 from strandline_airflow.forms import replay
-from strandline_airflow.names import pool_name
+from strandline_airflow.pipelines.names import pool_name
 
 from strandline.errors import SpecError, Terminal, Transient
 from strandline.sources import source as source_file

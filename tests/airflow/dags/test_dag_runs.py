@@ -10,14 +10,14 @@ from airflow.models.dag import DagModel
 from airflow.sdk import Asset
 from airflow.utils.session import create_session
 from deltalake import DeltaTable
-from strandline_airflow import assets
 from strandline_airflow.dag import source_dags
 from strandline_airflow.forms import erase
 from strandline_airflow.landing import land_run
-from strandline_airflow.operators import StrandlineSparkOperator
-from strandline_airflow.orders import Order
+from strandline_airflow.pipelines import assets
+from strandline_airflow.pipelines.orders import Order
 from strandline_airflow.runs import compact_run
 from strandline_airflow.runs.folder import read_manifest
+from strandline_airflow.submission.operators import StrandlineSparkOperator
 
 from examples.embedded_kafka import NOBODY
 from strandline.alone.stores.tables import write_text

@@ -14,7 +14,7 @@ from airflow.utils.session import create_session
 from airflow.utils.types import DagRunTriggeredByType
 from servers.receivers import TO_HOOK, TO_MAIL
 from stages import airflow_stage
-from strandline_airflow import deadlines
+from strandline_airflow.monitoring import deadlines
 
 from strandline.errors import Transient
 

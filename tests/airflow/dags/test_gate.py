@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from servers.receivers import TO_HOOK
-from strandline_airflow import catalogue
 from strandline_airflow.forms import erase, release
-from strandline_airflow.watching import Watcher
+from strandline_airflow.monitoring import catalogue
+from strandline_airflow.monitoring.watching import Watcher
 
 from strandline.alone.stores import nulls
 from strandline.errors import SpecError, Terminal

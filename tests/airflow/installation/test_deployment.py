@@ -18,8 +18,8 @@ from airflow.configuration import conf
 from cryptography.fernet import Fernet
 from packaging.requirements import Requirement
 from stages import airflow_stage, s3_stage
-from strandline_airflow import operators
-from strandline_airflow.operators import StrandlineSparkOperator
+from strandline_airflow.submission import operators
+from strandline_airflow.submission.operators import StrandlineSparkOperator
 
 from strandline import __version__, cli
 from strandline.runs.spark import DELTA_PACKAGE

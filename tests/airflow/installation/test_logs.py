@@ -7,7 +7,7 @@ import pytest
 from airflow.providers.standard.operators.python import PythonOperator
 from stages import airflow_stage, shop_stage
 from strandline_airflow.dag import source_dags, watch_dag
-from strandline_airflow.driver_log import telling
+from strandline_airflow.submission.driver_log import telling
 
 from examples.embedded_kafka import EmbeddedKafka
 from strandline.sources import source as source_file

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 from stages import airflow_stage
-from strandline_airflow import application, operators
+from strandline_airflow import application
 from strandline_airflow.application import pack
-from strandline_airflow.operators import StrandlineSparkOperator
+from strandline_airflow.submission import operators
+from strandline_airflow.submission.operators import StrandlineSparkOperator
 
 from strandline.errors import Terminal, Transient
 from strandline.runs import jars, jvm, spark

@@ -2,8 +2,8 @@
 
 import pytest
 from airflow.providers.apache.livy.operators.livy import LivyOperator
-from strandline_airflow.operators import StrandlineSparkOperator
-from strandline_airflow.submission import submission
+from strandline_airflow.submission.operators import StrandlineSparkOperator
+from strandline_airflow.submission.submission import submission
 
 from strandline.errors import SpecError
 from strandline.sources import source as source_file

@@ -20,9 +20,9 @@ from deltalake import write_deltalake
 from sqlalchemy import delete, select
 from stages import airflow_stage
 from stages.page_stage import EVIL, HISTORY, NOON, ORDERS, client, version
-from strandline_airflow.orders import Order
+from strandline_airflow.monitoring.watching import Watcher
 from strandline_airflow.page import asked, chapters
-from strandline_airflow.watching import Watcher
+from strandline_airflow.pipelines.orders import Order
 
 from strandline.changes.version import ClosedBy
 from strandline.runs.manifest import Work

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
-from strandline_airflow import catalogue
 from strandline_airflow.landing import land_run
+from strandline_airflow.monitoring import catalogue
 
 from strandline.alone.stores import landing, records, tables
 from strandline.changes.record import Coordinates, Record

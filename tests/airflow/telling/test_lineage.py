@@ -14,7 +14,7 @@ import pytest
 from openlineage.client import event_v2, facet_v2
 from servers import receivers
 from stages import shop_stage
-from strandline_airflow import lineage
+from strandline_airflow.monitoring import lineage
 
 from examples.embedded_kafka import EmbeddedKafka
 
@@ -154,7 +154,7 @@ def test_where_openlineage_is_not_configured_nothing_of_it_is_imported():
     code = """
 import sys
 from types import SimpleNamespace
-from strandline_airflow import lineage
+from strandline_airflow.monitoring import lineage
 lineage.tell(SimpleNamespace(), [SimpleNamespace()])
 print("openlineage.client" in sys.modules, "airflow.providers.openlineage.api" in sys.modules)
 """

@@ -11,9 +11,9 @@ from airflow.sdk.observability import stats
 from airflow.sdk.observability.metrics import otel_logger, stats_utils
 from servers import receivers
 from stages import airflow_stage
+from strandline_airflow.monitoring.watching import Watcher
 from strandline_airflow.runs import compact_run
 from strandline_airflow.runs.folder import write_manifest, write_receipt
-from strandline_airflow.watching import Watcher
 
 from strandline.errors import StrandlineError
 from strandline.runs.manifest import Work

@@ -9,11 +9,12 @@ import pytest
 from airflow.sdk import BaseNotifier
 from servers import receivers
 from servers.receivers import MAIL, TO_HOOK, TO_MAIL, WEBHOOK, connection
-from strandline_airflow import notifiers, watching
+from strandline_airflow import notifiers
 from strandline_airflow.dag import source_dags, watch_dag
 from strandline_airflow.ledger import Superseded
+from strandline_airflow.monitoring import watching
+from strandline_airflow.monitoring.watching import Watcher
 from strandline_airflow.notifiers import Message, identity, send
-from strandline_airflow.watching import Watcher
 
 from examples.embedded_kafka import NOBODY
 from strandline.errors import SpecError, StrandlineError, Terminal, Transient

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 from strandline_airflow.forms import maintain
-from strandline_airflow.pipeline import Form
+from strandline_airflow.pipelines.pipeline import Form
 
 pytestmark = pytest.mark.heavy
 

@@ -8,7 +8,7 @@ from airflow.sdk import get_current_context, task
 from strandline.runs.cut import is_news
 from strandline.runs.segment import Segment
 from strandline.sources.source import Source
-from strandline_airflow import assets
+from strandline_airflow.pipelines import assets
 
 
 def land(source: Source, connection: str = "") -> Any:

@@ -27,10 +27,11 @@ from strandline.runs.manifest import Work
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline.sources.approval import Approval
 from strandline.sources.source import Source
-from strandline_airflow import assets, deadlines, orders, pickers
-from strandline_airflow.descriptions import DESCRIPTIONS
-from strandline_airflow.names import pool_name
-from strandline_airflow.submission import submission
+from strandline_airflow.monitoring import deadlines
+from strandline_airflow.pipelines import assets, orders, pickers
+from strandline_airflow.pipelines.descriptions import DESCRIPTIONS
+from strandline_airflow.pipelines.names import pool_name
+from strandline_airflow.submission.submission import submission
 
 DEFAULT_ARGS = {
     "show_return_value_in_logs": False,  # lists of segments and the like, for tasks to read
@@ -107,7 +108,7 @@ def ordered(source: Source, path: Path, form: Form, schedule: Any = None) -> DAG
         manifest = _plan(source, form)
         worked_off(source, manifest, form.what, needs_spark=form.needs_spark)
         if form.approved(source.approval):
-            from strandline_airflow import approval
+            from strandline_airflow.pipelines import approval
 
             approval.asked_for(source, form, manifest)
     return dag
@@ -123,7 +124,7 @@ def _plan(source: Source, form: Form) -> Any:
         with orders.filled_in(form.params, form.scheduled) as (params, run_after):
             order = form.order(source, params, run_after)
             if form.approved(source.approval):
-                from strandline_airflow import approval
+                from strandline_airflow.pipelines import approval
 
                 approval.check(order)
             manifest = order_run.plan(source, order, run_after, dry=params["dry_run"])
@@ -163,7 +164,7 @@ def _publish(source: Source, manifest: Any) -> Any:
 
     @task(task_id="publish", outlets=[alias, landed], multiple_outputs=False)
     def publish(manifest: str) -> dict[str, Any]:
-        from strandline_airflow import lineage
+        from strandline_airflow.monitoring import lineage
         from strandline_airflow.runs import compact_run
 
         outcome = compact_run.publish(manifest)

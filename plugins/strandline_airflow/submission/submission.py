@@ -16,7 +16,7 @@ from strandline.errors import SpecError
 from strandline.sources.component import Component
 from strandline.sources.source import Source
 from strandline_airflow.application import APPLICATION
-from strandline_airflow.operators import StrandlineSparkOperator
+from strandline_airflow.submission.operators import StrandlineSparkOperator
 
 _MANIFEST = "{{ ti.xcom_pull(task_ids='plan') }}"
 _SHORT = re.compile(r"\{\{\s*manifest\s*\}\}")

@@ -18,7 +18,7 @@ from strandline.errors import Terminal, Transient
 from strandline.runs import archive, jars, jvm, spark
 from strandline.sources.source import Source
 from strandline_airflow.application import applications, pack
-from strandline_airflow.driver_log import DriverLog
+from strandline_airflow.submission.driver_log import DriverLog
 
 SUBMIT_VARIABLE = "STRANDLINE_SPARK_SUBMIT"  # as bin/spark-submit knows it
 

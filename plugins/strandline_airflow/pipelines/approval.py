@@ -16,11 +16,11 @@ from airflow.sdk.exceptions import AirflowSkipException
 from strandline.errors import Terminal
 from strandline.sources import duration
 from strandline.sources.source import Source
-from strandline_airflow import orders
-from strandline_airflow.orders import Order
+from strandline_airflow.pipelines import orders
+from strandline_airflow.pipelines.orders import Order
 
 if TYPE_CHECKING:
-    from strandline_airflow.pipeline import Form
+    from strandline_airflow.pipelines.pipeline import Form
 
 log = logging.getLogger(__name__)
 

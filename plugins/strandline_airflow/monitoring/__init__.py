@@ -1,0 +1,1 @@
+"""How a source stands, and who hears of it."""

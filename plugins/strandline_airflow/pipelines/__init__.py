@@ -1,0 +1,1 @@
+"""What the DAGs of a source are made of."""

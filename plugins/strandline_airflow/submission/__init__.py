@@ -1,0 +1,1 @@
+"""How work gets to Spark, and what is seen of it."""
