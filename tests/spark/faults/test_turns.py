@@ -42,7 +42,7 @@ def turns(capture, batches, ways):
 
 # What is shorter than the rest here, the rest in `make spark`.
 _ALONE_HERE = [Way.ALONE, pytest.param(Way.SPREAD, marks=pytest.mark.heavy)]
-_HERE = {("mysql", 1)}
+_HERE = {("sqlserver", 1)}
 _TURNS = [
     pytest.param(source, first, marks=() if (source, first) in _HERE else pytest.mark.heavy)
     for source in SOURCES
