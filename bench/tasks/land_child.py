@@ -1,4 +1,4 @@
-"""One way of reading a topic, in its own process: `python -m bench.tasks.land_child JOB` (JSON)."""
+"""One way of reading a topic, in its own process: `python -m bench.tasks.land_child JOB` (a file of JSON)."""
 
 import json
 import os
@@ -22,7 +22,7 @@ _LAPS = 2  # the second one counts
 
 
 def main() -> None:
-    job = json.loads(sys.argv[1])
+    job = json.loads(Path(sys.argv[1]).read_text())
     folder, topic, ends = Path(job["folder"]) / "landed", job["topic"], job["ends"]
     prepare = {"strandline": _landing, "consume": _consuming}[job["way"]]
     read = prepare(job["broker"], topic, ends)

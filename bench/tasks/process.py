@@ -16,12 +16,14 @@ _PROJECT = Path(__file__).resolve().parents[2]
 def measured(module: str, folder: Path, job: Mapping[str, object]) -> dict[str, Any]:
     """What `python -m MODULE JOB` wrote into the job's `result`, and its `peak` of memory in bytes.
 
-    What it prints is in `child.log` of the folder; `RuntimeError` where it fails.
+    JOB is a file, since a job of thousands of batches is no argument. What it prints is in
+    `child.log` of the folder; `RuntimeError` where it fails.
     """
-    result, log = folder / "measured.json", folder / "child.log"
+    asked, result, log = (folder / name for name in ("job.json", "measured.json", "child.log"))
     told = {**job, "folder": str(folder), "result": str(result), "launched": time.monotonic()}
+    asked.write_text(json.dumps(told))
     with log.open("w") as noise:
-        command = [sys.executable, "-m", module, json.dumps(told)]
+        command = [sys.executable, "-m", module, str(asked)]
         child = subprocess.Popen(command, cwd=_PROJECT, stdout=noise, stderr=noise)
         with PeakMemory(child.pid) as memory:
             code = child.wait()

@@ -1,4 +1,4 @@
-"""A source's runs in a process of their own: `python -m bench.tasks.runs_child JOB` (JSON)."""
+"""A source's runs in a process of their own: `python -m bench.tasks.runs_child JOB` (a file of JSON)."""
 
 import json
 import os
@@ -34,7 +34,7 @@ Step = Callable[[int], None]  # takes the number of a batch
 
 
 def main() -> None:
-    job = json.loads(sys.argv[1])
+    job = json.loads(Path(sys.argv[1]).read_text())
     shape = Shape(**job["shape"] | {"batches": tuple(Batch(**b) for b in job["shape"]["batches"])})
     home = Path(job["folder"], "runs")
     shutil.rmtree(home, ignore_errors=True)
