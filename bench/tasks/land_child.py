@@ -1,4 +1,4 @@
-"""One way of reading a topic, in its own process: `python -m bench.tasks.land_child JOB` (a file of JSON)."""
+"""One way of reading a topic, in its own process: `python -m bench.tasks.land_child FILE`."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A source's runs in a process of their own: `python -m bench.tasks.runs_child JOB` (a file of JSON)."""
+"""A source's runs in a process of their own: `python -m bench.tasks.runs_child FILE`."""
 
 import json
 import os
