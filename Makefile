@@ -47,7 +47,7 @@ pictures: chromium ## walk through the page in Airflow's frame, and renew the pi
 	  cp .strandline/walk/$$view-light-1440.png docs/airflow-$$view.png; done
 	@cp .strandline/walk/quarantine-dark-1440.png docs/airflow-quarantine.png
 
-spark: jars ## run every case, capture and test that Spark has (an hour or more)
+spark: jars ## run every case, capture and test that Spark has (half an hour or more)
 	@$(WITH_JAVA) STRANDLINE_CASES=all exec $(BIN)/python -m pytest tests/spark --numprocesses 2 --dist load \
 	  -m "heavy or not heavy" $(PYTEST)
 
