@@ -12,8 +12,8 @@ from servers import receivers
 from stages import airflow_stage, page_stage
 from strandline_airflow.landing.kafka import KafkaSegments
 from strandline_airflow.landing.zone import LandingZone
-from strandline_airflow.pipelines.orders import Order, applied_of
 from strandline_airflow.runs.manifests import Manifests
+from strandline_airflow.runs.orders import Order, applied_of
 from strandline_airflow.runs.publications import Publications
 
 from examples.embedded_kafka import EmbeddedKafka

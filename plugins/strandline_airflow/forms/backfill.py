@@ -23,8 +23,9 @@ from strandline.runs.lake import SourceLake
 from strandline.runs.segment import Landed, Segment
 from strandline.sources.nearness import nearest
 from strandline.sources.source import Source
-from strandline_airflow.pipelines import orders, steps
+from strandline_airflow.pipelines import steps
 from strandline_airflow.pipelines.pipeline import pipeline
+from strandline_airflow.runs import orders
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from strandline.changes.rules import since as milliseconds
 from strandline.errors import SpecError
 from strandline.runs.lake import SourceLake
 from strandline.sources.source import Source
-from strandline_airflow.pipelines import orders
 from strandline_airflow.pipelines.pipeline import pipeline
+from strandline_airflow.runs import orders
 
 log = logging.getLogger(__name__)
 

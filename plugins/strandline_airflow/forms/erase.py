@@ -15,9 +15,9 @@ from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import TableCut, Work
 from strandline.sources.source import Source
 from strandline.timelines import lookup
-from strandline_airflow.pipelines import orders
-from strandline_airflow.pipelines.orders import Order
 from strandline_airflow.pipelines.pipeline import Form, ordered
+from strandline_airflow.runs import orders
+from strandline_airflow.runs.orders import Order
 
 if TYPE_CHECKING:
     from strandline_airflow.runs.published import Published

@@ -15,10 +15,10 @@ from strandline.runs.upkeep import Upkeep
 from strandline.sources import duration
 from strandline.sources.retention import Retention
 from strandline.sources.source import Source
-from strandline_airflow.pipelines import orders
-from strandline_airflow.pipelines.orders import Order
 from strandline_airflow.pipelines.pipeline import Form, ordered
 from strandline_airflow.pipelines.schedules import cron
+from strandline_airflow.runs import orders
+from strandline_airflow.runs.orders import Order
 
 _PARAMS = {
     "tables": orders.tables("The tables to tend; none: all."),

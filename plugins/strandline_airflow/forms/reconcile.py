@@ -15,9 +15,9 @@ from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import TableCut, Work
 from strandline.runs.reconciliation import FORMATS, Reconciliation, is_pattern, is_whole_path
 from strandline.sources.source import Source
-from strandline_airflow.pipelines import orders
-from strandline_airflow.pipelines.orders import Order
 from strandline_airflow.pipelines.pipeline import Form, ordered
+from strandline_airflow.runs import orders
+from strandline_airflow.runs.orders import Order
 
 _PARAMS = {
     "table": Param(

@@ -13,9 +13,9 @@ from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Work
 from strandline.runs.release import Release
 from strandline.sources.source import Source
-from strandline_airflow.pipelines import orders
-from strandline_airflow.pipelines.orders import Order
 from strandline_airflow.pipelines.pipeline import Form, ordered
+from strandline_airflow.runs import orders
+from strandline_airflow.runs.orders import Order
 
 _NOBODY = "nobody that Airflow names"  # a run that another DAG has triggered
 

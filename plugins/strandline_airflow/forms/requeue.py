@@ -17,9 +17,9 @@ from strandline.runs.manifest import OffsetRange, TableCut, Work
 from strandline.runs.selection import Selection
 from strandline.sources.nearness import nearest
 from strandline.sources.source import Source
-from strandline_airflow.pipelines import orders
-from strandline_airflow.pipelines.orders import Order
 from strandline_airflow.pipelines.pipeline import Form, ordered
+from strandline_airflow.runs import orders
+from strandline_airflow.runs.orders import Order
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable

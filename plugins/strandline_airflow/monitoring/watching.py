@@ -24,9 +24,10 @@ from strandline.runs.lake import SourceLake
 from strandline.runs.standing import Ended, SourceStanding, Verdict
 from strandline.runs.watch import Alert, Condition, State, look
 from strandline.sources.source import NotifierSpec, Source
+from strandline_airflow import metrics
 from strandline_airflow.addresses import page_of
 from strandline_airflow.ledger import Claim, Ledger, Superseded
-from strandline_airflow.monitoring import catalogue, metrics
+from strandline_airflow.monitoring import catalogue
 from strandline_airflow.notifiers import (
     Message,
     configured,

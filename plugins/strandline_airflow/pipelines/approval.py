@@ -16,8 +16,8 @@ from airflow.sdk.exceptions import AirflowSkipException
 from strandline.errors import Terminal
 from strandline.sources import duration
 from strandline.sources.source import Source
-from strandline_airflow.pipelines import orders
-from strandline_airflow.pipelines.orders import Order
+from strandline_airflow.runs import orders
+from strandline_airflow.runs.orders import Order
 
 if TYPE_CHECKING:
     from strandline_airflow.pipelines.pipeline import Form

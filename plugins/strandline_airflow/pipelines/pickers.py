@@ -13,7 +13,7 @@ from airflow.sdk import Param
 
 from strandline.runs.lake import SourceLake, table_in
 from strandline.sources.source import Source
-from strandline_airflow.pipelines.orders import TO_A_LINE
+from strandline_airflow.runs.orders import TO_A_LINE
 
 _ONE, _SEVERAL = "table", "tables"
 

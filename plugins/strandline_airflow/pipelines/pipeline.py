@@ -28,9 +28,10 @@ from strandline.runs.receipt import Counts, TableReceipt
 from strandline.sources.approval import Approval
 from strandline.sources.source import Source
 from strandline_airflow.monitoring import deadlines
-from strandline_airflow.pipelines import assets, orders, pickers
+from strandline_airflow.pipelines import assets, pickers
 from strandline_airflow.pipelines.descriptions import DESCRIPTIONS
 from strandline_airflow.pipelines.names import pool_name
+from strandline_airflow.runs import orders
 from strandline_airflow.submission.submission import submission
 
 DEFAULT_ARGS = {

@@ -14,9 +14,9 @@ from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, Work
 from strandline.runs.receipt import Receipt, TableReceipt
 from strandline.sources.source import Source
+from strandline_airflow import metrics
 from strandline_airflow.landing.zone import LandingZone
-from strandline_airflow.monitoring import metrics
-from strandline_airflow.pipelines import orders
+from strandline_airflow.runs import orders
 from strandline_airflow.runs.folder import clock, read_manifest, read_receipt, write_manifest
 from strandline_airflow.runs.manifests import Manifests
 from strandline_airflow.runs.publications import Publications

@@ -19,8 +19,8 @@ from strandline.sources.expectations import Expectations
 from strandline.sources.source import Source
 from strandline_airflow.landing.zone import LandingZone
 from strandline_airflow.ledger import Claim, Ledger
-from strandline_airflow.pipelines.orders import Order
 from strandline_airflow.runs.epochs import Epochs
+from strandline_airflow.runs.orders import Order
 from strandline_airflow.runs.publications import Publications
 from strandline_airflow.runs.published import Published
 

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 from strandline.runs.lake import SourceLake
 from strandline.sources.source import Source
-from strandline_airflow.pipelines import orders
-from strandline_airflow.pipelines.orders import Order
+from strandline_airflow.runs import orders
 from strandline_airflow.runs.folder import clock, write_manifest
 from strandline_airflow.runs.manifests import Manifests
+from strandline_airflow.runs.orders import Order
 
 log = logging.getLogger(__name__)
 

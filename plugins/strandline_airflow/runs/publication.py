@@ -7,7 +7,7 @@ from strandline.runs.gate import Figures, Nulls, unmet
 from strandline.runs.manifest import Manifest, OffsetRange, Work
 from strandline.runs.receipt import Counts, Receipt, TableReceipt
 from strandline.runs.release import Release
-from strandline_airflow.pipelines import orders
+from strandline_airflow.runs import orders
 from strandline_airflow.runs.published import Offsets, Published, Withheld
 
 # What is NULL in the current rows of a table at a version, of columns with how many may be.

@@ -14,9 +14,9 @@ from strandline_airflow.dag import source_dags
 from strandline_airflow.forms import erase
 from strandline_airflow.landing import land_run
 from strandline_airflow.pipelines import assets
-from strandline_airflow.pipelines.orders import Order
 from strandline_airflow.runs import compact_run
 from strandline_airflow.runs.folder import read_manifest
+from strandline_airflow.runs.orders import Order
 from strandline_airflow.submission.operators import StrandlineSparkOperator
 
 from examples.embedded_kafka import NOBODY

@@ -8,7 +8,7 @@ from airflow.sdk import Param
 from airflow.sdk.exceptions import AirflowSkipException, ParamValidationError
 from airflow.sdk.execution_time.context import set_current_context
 from strandline_airflow.forms import maintain, requeue
-from strandline_airflow.pipelines import orders
+from strandline_airflow.runs import orders
 from strandline_airflow.runs.manifests import Manifests
 
 from strandline.errors import SpecError, Terminal, Transient

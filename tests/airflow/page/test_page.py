@@ -22,7 +22,7 @@ from stages import airflow_stage
 from stages.page_stage import EVIL, HISTORY, NOON, ORDERS, client, version
 from strandline_airflow.monitoring.watching import Watcher
 from strandline_airflow.page import asked, chapters
-from strandline_airflow.pipelines.orders import Order
+from strandline_airflow.runs.orders import Order
 
 from strandline.changes.version import ClosedBy
 from strandline.runs.manifest import Work
