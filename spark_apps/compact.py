@@ -9,9 +9,9 @@ import argparse
 import logging
 import sys
 
-from strandline_spark import session
+from pyspark.sql import SparkSession
+from strandline_spark import faults, session, work
 from strandline_spark.files import read_text
-from strandline_spark.work import work_off
 
 from strandline.runs.manifest import Manifest
 
@@ -24,10 +24,16 @@ def main() -> int:
     parser.add_argument("--manifest", required=True, help="URI of the manifest")
     uri = parser.parse_args().manifest
     spark = session.submitted()
-    manifest = Manifest.from_json(read_text(spark, uri))
-    work_off(spark, manifest, uri.rsplit("/", 1)[0] + "/receipt.json")
+    work_off(spark, uri)
     spark.stop()
     return 0
+
+
+def work_off(spark: SparkSession, uri: str) -> None:
+    """Works off the manifest at the URI and leaves its receipt beside it."""
+    with faults.explained(uri):
+        manifest = Manifest.from_json(read_text(spark, uri))
+        work.work_off(spark, manifest, uri.rsplit("/", 1)[0] + "/receipt.json")
 
 
 if __name__ == "__main__":

@@ -18,9 +18,9 @@ from strandline.alone.stores.fencing import OvertakenError
 from strandline.alone.stores.quarantine import SCHEMA
 from strandline.errors import StrandlineError, Terminal, Transient
 from strandline.runs.lake import SourceLake
-from strandline.runs.manifest import TableCut, Work
+from strandline.runs.manifest import Manifest, TableCut
 from strandline.runs.receipt import Counts, TableReceipt
-from strandline_spark import delta, gateway, settings
+from strandline_spark import delta, faults, gateway, settings
 from strandline_spark.checkpoint import is_lost
 from strandline_spark.shallow import LISTED
 
@@ -83,27 +83,28 @@ def _hush(spark: SparkSession) -> None:
 
 
 def attempts(
-    spark: SparkSession, of: Work, cuts: Iterable[TableCut], work: _Work
+    spark: SparkSession, manifest: Manifest, cuts: Iterable[TableCut], work: _Work
 ) -> tuple[TableReceipt, ...]:
-    """What the work `of` a run did to each of these, tables of the source or others."""
+    """What the manifest's work did to each of these, tables of the source or others."""
 
     def attempt(cut: TableCut) -> TableReceipt:
-        made = _attempted(spark, cut, work)
-        made.tell(log, of)
+        made = _attempted(spark, manifest.lake, cut, work)
+        made.tell(log, manifest.work)
         return made
 
     with ThreadPoolExecutor(SIDE_BY_SIDE, thread_name_prefix="table") as tables:
         return tuple(tables.map(attempt, cuts))
 
 
-def _attempted(spark: SparkSession, cut: TableCut, work: _Work) -> TableReceipt:
+def _attempted(spark: SparkSession, lake: str, cut: TableCut, work: _Work) -> TableReceipt:
     """The table's receipt, with how long the work took, be it in vain."""
     began = time.monotonic()
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", cut.table)
     for form in ("callSite.short", "callSite.long"):  # else found for each RDD, by its stack trace
         spark.sparkContext.setLocalProperty(form, cut.table)
     try:
-        receipt = _again_if_lost(spark, cut, work)
+        with faults.explained(lake):
+            receipt = _again_if_lost(spark, cut, work)
     except (StrandlineError, PySparkException, Py4JJavaError) as error:
         if not isinstance(error, Terminal):  # whose text says it all
             log.exception("%s: failed", cut.table)

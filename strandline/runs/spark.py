@@ -23,6 +23,9 @@ SETTINGS = {
     "spark.hadoop.parquet.dictionary.page.size": str(16 << 10),
     # Noting the Python line of every expression, for errors, is more work than the expression.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # S3A asks a store that is busy (503) again for some minutes. By default it doubles its pause 20
+    # times, from a tenth of a second on: nobody would hear of such a store for a day.
+    "spark.hadoop.fs.s3a.retry.throttle.limit": "10",
     "spark.driver.memory": "3g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 from servers.server import listens, wait_until_ready
 
 ORDERS = "/-/orders"
-_CODES = {403: "AccessDenied", 503: "SlowDown"}
+_CODES = {400: "ExpiredToken", 403: "AccessDenied", 503: "SlowDown"}
 _LISTED = re.compile(rb"<Contents>.*?<Key>(.*?)</Key>.*?</Contents>", re.DOTALL)
 _OWN = {"connection", "transfer-encoding", "content-length", "keep-alive"}
 _START_SECONDS = 60

@@ -94,6 +94,14 @@ def test_of_a_store_that_refuses_is_told_what_it_did_not_do_and_to_look_at_the_c
     assert_healed(capture, second)
 
 
+def test_of_credentials_for_a_time_that_have_ended_is_told_so(capture, second, proxy):
+    with proxy.failing(400, *_WAYS["reading"]):
+        text, passes = said_of(second)
+    assert not passes
+    assert re.search(r"cannot be used at s3a://.*ExpiredToken: .*credentials.*expired", text), text
+    assert_healed(capture, second)
+
+
 def test_a_store_that_is_busy_for_a_moment_is_asked_again_and_nobody_is_told(
     capture, second, proxy, reached
 ):

@@ -39,7 +39,8 @@ class StrandlineSparkOperator(SparkSubmitOperator):
     The source's `[spark] conf` overrides the defaults. Raises `Terminal` before anything starts
     where the worker has no Java, or where the Spark connection is missing or names no master: the
     provider alone would submit to YARN then. Raises `Transient` where no standalone master answers,
-    and where `spark-submit` fails: in one line, without its arguments, which may hold secrets.
+    and where `spark-submit` fails: in one line, without its arguments, which may hold secrets. What
+    the driver has said to do, where it has, is that line, and decides which of the two it is.
 
     Delta's jars are given as files where this worker has them, so that Spark resolves no package,
     and a local Spark maps its classes from an archive, which its second run on a worker leaves.
@@ -90,7 +91,8 @@ class StrandlineSparkOperator(SparkSubmitOperator):
             try:
                 super().execute(context)
             except AirflowException as error:
-                raise Transient(_why(error, connection)) from None
+                said = cast("DriverLog", self._hook).last
+                raise said or Transient(_why(error, connection)) from None
 
     def _get_hook(self) -> DriverLog:
         hook = super()._get_hook()

@@ -53,7 +53,7 @@ def spread(spark: SparkSession, manifest: Manifest, known: Control) -> tuple[Tab
     def done(own: SparkSession, cut: TableCut) -> TableReceipt:
         return replace(work(own, manifest, cut, known), way=Way.SPREAD)
 
-    found = attempts(spark, manifest.work, manifest.tables, done)
+    found = attempts(spark, manifest, manifest.tables, done)
     swapped = manifest.work is Work.REPLAY and Rebuild(**manifest.order).swap
     if swapped and all(receipt.error is None for receipt in found):
         files.remove(spark, lake.shadows)

@@ -20,6 +20,7 @@ _DENIED = (
     "AccessDenied",
     "Forbidden",
     "Unauthorized",
+    "ExpiredToken",  # of credentials for a time, which S3 refuses with status 400
     "Unknown scheme",
     "an error occurred while loading credentials",
 )
@@ -72,16 +73,29 @@ def explained(uri: str) -> Iterator[None]:
         raise _told(uri, error) from error
 
 
-def is_denied(error: Exception) -> bool:
+def is_denied(error: Exception | str) -> bool:
     """Whether the lake refuses this process, so that the same call cannot succeed later."""
     return any(sign in str(error) for sign in _DENIED)
+
+
+def refused(uri: str, said: str) -> Terminal:
+    """What a lake said that does not let this process do something."""
+    return Terminal(f"the lake cannot be used at {uri}: {said}; {_way_in(uri)}, or {_ROOT}")
+
+
+def absent(uri: str, operation: str, why: str) -> Transient:
+    """That the lake's store gave no answer to an operation, or none for now."""
+    return Transient(
+        f"the lake's store does not do {operation} for {uri} now ({why}): the next attempt does "
+        "the rest; where it lasts, see that the store is up and can be reached from here"
+    )
 
 
 def _told(uri: str, error: Exception) -> StrandlineError:
     said = _DOCUMENT.sub(r"\1: \2", _TRACE.sub("", _ARROW.sub(": ", str(error))))
     line = said.replace("\n", " ").strip()
     if is_denied(error):
-        return Terminal(f"the lake cannot be used at {uri}: {line}; {_way_in(uri)}, or {_ROOT}")
+        return refused(uri, line)
     full, away, lost = _FULL.search(line), _AWAY.search(line), _LOST.search(line)
     if full is not None:
         return Transient(
@@ -89,11 +103,7 @@ def _told(uri: str, error: Exception) -> StrandlineError:
         )
     if away is not None:
         operation = f"{away[1]} {away[2]}" if away[1] else "what it was asked"
-        return Transient(
-            f"the lake's store does not do {operation} for {uri} now ({away[3] or away[4]}): the "
-            "next attempt does the rest; where it lasts, see that the store is up and can be "
-            "reached from here"
-        )
+        return absent(uri, operation, away[3] or away[4])
     if lost is not None:
         return Transient(
             f"Delta table {uri}: its file {lost[1]} cannot be read ({lost[2]}): restore it, and "

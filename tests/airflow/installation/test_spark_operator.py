@@ -252,6 +252,16 @@ def test_spark_that_fails_is_told_in_one_line_with_its_exit_code(operator, tmp_p
     assert "AKIA" not in "".join(traceback.format_exception(failed.value))
 
 
+@pytest.mark.usefixtures("airflow_database")
+@pytest.mark.parametrize("kind", [Terminal, Transient])
+def test_what_ended_the_driver_is_what_the_task_fails_with_where_it_says_what_to_do(
+    operator, tmp_path, kind
+):
+    says = f"strandline.errors.{kind.__name__}: see the keys"
+    with pytest.raises(kind, match=r"^see the keys$"):
+        submit(operator, tmp_path, f"printf 'Traceback\\n{says}\\n' >&2; exit 1")
+
+
 @pytest.mark.usefixtures("airflow_database", "delta")
 @pytest.mark.parametrize(
     ("jars_are", "waited_for"),

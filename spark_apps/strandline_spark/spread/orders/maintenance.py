@@ -50,7 +50,7 @@ def tended(spark: SparkSession, manifest: Manifest) -> tuple[TableReceipt, ...]:
     def tend(own: SparkSession, store: TableCut) -> TableReceipt:
         return _store(own, manifest, store)
 
-    return attempts(spark, manifest.work, stores(manifest), tend)
+    return attempts(spark, manifest, stores(manifest), tend)
 
 
 def _store(spark: SparkSession, manifest: Manifest, store: TableCut) -> TableReceipt:

@@ -1,0 +1,153 @@
+"""What Spark says of a store that fails it, and that the next attempt has the history.
+
+Tasks of Spark, its driver and Delta reach the store by delta-rs or by S3A: each is failed where it
+matters. One driver does it all, run after run on one table.
+"""
+
+import re
+from dataclasses import replace
+
+import pytest
+from samples.events import Stream
+from stages import driver_stage, s3_stage
+from strandline_airflow.runs.folder import read_receipt
+
+from strandline.alone.capture import CaptureLake
+from strandline.alone.engine import histories
+from strandline.cells import rendering
+from strandline.engine import recorded_at
+from strandline.law import in_runs
+from strandline.runs.lake import SourceLake
+from strandline.runs.way import Way
+
+pytestmark = pytest.mark.heavy
+
+# S3A without patience, as delta-rs is here.
+HASTY = {
+    "spark.hadoop.fs.s3a.attempts.maximum": "1",
+    "spark.hadoop.fs.s3a.retry.limit": "1",
+    "spark.hadoop.fs.s3a.retry.interval": "10ms",
+    "spark.hadoop.fs.s3a.retry.throttle.limit": "1",
+    "spark.hadoop.fs.s3a.retry.throttle.interval": "10ms",
+}
+AWAY = (
+    r"the lake's store does not do [\w ]+ \S+{}\S* for s3a://\S+ now \(503\b.*\): the next attempt "
+    r"does the rest; where it lasts, see that the store is up"
+)
+REFUSED = (
+    r"the lake cannot be used at s3a://\S+: .*{}.* 40[03]\b.*; see that the credentials of its "
+    r"store have not expired and may read, list, write and delete there"
+)
+LANDING = r"/landing/.*\.parquet"
+HISTORY = r"/history/_is_head.*\.parquet"
+COMMIT = r"/history/_delta_log/\d+\.json"
+
+
+@pytest.fixture(scope="module")
+def runs(store, proxy, tmp_path_factory):
+    """A driver that reaches the store through the proxy, and the runs that it has done."""
+    reached = s3_stage.variables(proxy.endpoint, store.secret)
+    variables = reached | s3_stage.of_delta_rs(reached, **s3_stage.HASTY)
+    settings = s3_stage.of_spark(proxy.endpoint) | HASTY
+    folder = tmp_path_factory.mktemp("driver")
+    with (
+        pytest.MonkeyPatch.context() as environment,
+        driver_stage.opened(folder, variables, settings) as driver,
+    ):
+        for name, value in store.environment.items():
+            environment.setenv(name, value)
+        yield Runs(driver, f"s3a://{store.bucket}/spread")
+
+
+class Runs:
+    """Runs of one table, each with a change of a row; a run that failed is done before the next."""
+
+    def __init__(self, driver, root):
+        moment = recorded_at([Stream().change("c", 1, 1)])
+        self.driver, self.stream, self.number, self.done = driver, Stream(), 0, 0
+        self.capture = CaptureLake(SourceLake(root, "shop"), "postgresql", moment)
+        self.heal(self.next())
+
+    def next(self, way=Way.SPREAD):
+        """The manifest of another run."""
+        self.number += 1
+        self.stream.change("u", 1, 10 * self.number, name=f"name {self.number}")
+        self.capture.land(self.stream.records[-1:])
+        own = self.stream.records[self.done :]
+        return replace(self.capture.manifest(self.number, own), way=way)
+
+    def said(self, manifest):
+        """What the driver says of an attempt at its table, and whether that can pass by itself."""
+        assert self.driver.attempt(manifest) is None
+        (table,) = read_receipt(manifest).tables
+        return table.error, table.transient
+
+    def heal(self, manifest):
+        """The next attempt leaves the history that the law makes of all runs."""
+        receipt = self.driver.done(manifest)
+        self.done = len(self.stream.records)
+        law = in_runs([self.stream.records], recorded_at=self.capture.moment)
+        meant = [rendering.line(t.topic, v.cells()) for t in law.tables for v in t.versions]
+        assert [(t.error, t.way) for t in receipt.tables] == [(None, manifest.way)]
+        assert [rendering.line(*row) for row in histories(self.capture.lake, [receipt])] == meant
+
+
+@pytest.mark.parametrize(
+    ("way", "methods", "where"),
+    [
+        pytest.param(Way.SPREAD, "GET", LANDING, id="reading what landed"),
+        pytest.param(Way.SPREAD, "PUT", r"/records/.*\.parquet", id="putting on record"),
+        pytest.param(Way.SPREAD, "GET", HISTORY, id="reading the history"),
+        pytest.param(Way.SPREAD, "PUT", COMMIT, id="committing"),
+        pytest.param(Way.ALONE, "PUT", COMMIT, id="committing a small table in a task"),
+    ],
+)
+def test_of_a_store_that_is_busy_is_told_what_it_did_not_do_and_that_it_is_done_later(
+    runs, proxy, way, methods, where
+):
+    manifest = runs.next(way)
+    with proxy.failing(503, methods, where):
+        text, passes = runs.said(manifest)
+    assert passes
+    assert re.search(AWAY.format(where), text), text
+    runs.heal(manifest)
+
+
+def test_of_a_store_that_refuses_a_commit_is_told_which_and_to_look_at_the_credentials(runs, proxy):
+    manifest = runs.next()
+    with proxy.failing(403, "PUT", COMMIT):
+        text, passes = runs.said(manifest)
+    assert not passes
+    assert re.search(REFUSED.format(COMMIT), text), text
+    runs.heal(manifest)
+
+
+def test_credentials_that_end_before_the_history_is_read_are_told_and_new_ones_do_the_rest(
+    runs, proxy
+):
+    manifest = runs.next()
+    with proxy.failing(400, "GET", HISTORY):
+        text, passes = runs.said(manifest)
+    assert not passes
+    assert re.search(REFUSED.format(HISTORY), text), text
+    runs.heal(manifest)
+
+
+@pytest.mark.parametrize(
+    ("status", "methods", "file", "kind", "told"),
+    [
+        pytest.param(503, "PUT", "receipt.json", "Transient", AWAY, id="busy at the receipt"),
+        pytest.param(403, "GET", "manifest.json", "Terminal", REFUSED, id="refused the manifest"),
+    ],
+)
+def test_what_ends_the_driver_is_told_in_its_last_line_without_a_stack_of_java(
+    runs, proxy, status, methods, file, kind, told
+):
+    manifest = runs.next()
+    with proxy.failing(status, methods, f"/{file}"):
+        text = runs.driver.attempt(manifest)
+    last = text.splitlines()[-1]
+    assert last.startswith(f"strandline.errors.{kind}: ")
+    assert re.search(told.format(f"/{file}"), last), last
+    assert "\tat " not in text
+    runs.heal(manifest)
