@@ -65,6 +65,7 @@ def opened(
     with (folder / "driver.log").open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, __file__, *(f"{name}={value}" for name, value in conf.items())],
+            cwd=folder,
             env={**os.environ, **environment, "PYTHONPATH": paths},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
