@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
 import pytest
 from samples.events import COLUMNS, Stream
 from stages.alone_stage import only, run
+from stages.order_stage import TOPIC, names, ordered, versions
 
 from strandline.alone.capture import CaptureLake
 from strandline.alone.stores import history
@@ -23,40 +24,17 @@ from strandline.errors import Transient
 from strandline.runs.erasure import Erasure, digest
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Work
-from strandline.runs.rebuild import STORES, Rebuild
+from strandline.runs.rebuild import Rebuild
 from strandline.runs.receipt import Receipt
 from strandline.runs.selection import Selection
 from strandline.runs.upkeep import Upkeep
 
-TOPIC = Stream().topic
 TESTS = Path(__file__).parents[1]
-
-
-def ordered(capture, number, work, order, records=()):
-    """A manifest of an order for the table; `records` are all that is applied."""
-    manifest = capture.manifest(number, [Stream().change("c", 1, 1)])
-    (cut,) = manifest.tables
-    if records:
-        (cut,) = capture.manifest(number, records).tables
-    return replace(manifest, work=work, order=asdict(order), tables=(cut,))
-
-
-def names(capture):
-    sql = "SELECT name FROM stored ORDER BY _key, _seq_from"
-    return [row["name"] for row in rows(opened(capture.lake.history(TOPIC)), sql)]
 
 
 def refused(capture):
     sql = 'SELECT "offset", reason, run FROM stored ORDER BY "offset"'
     return [tuple(row.values()) for row in rows(opened(capture.lake.quarantine), sql)]
-
-
-def versions(capture):
-    """The versions of the stores as an order to rebuild pins them."""
-    lake = capture.lake
-    paths = {name: getattr(lake, name) for name in STORES}
-    found = {name: opened(p if isinstance(p, str) else p(TOPIC)) for name, p in paths.items()}
-    return {TOPIC: {name: -1 if t is None else t.version() for name, t in found.items()}}
 
 
 # ---------------------------------------------------------------------------- requeue

@@ -13,14 +13,16 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from strandline_airflow.runs.folder import read_receipt, write_manifest
 
+from strandline.alone.capture import CaptureLake
 from strandline.runs import jars
 from strandline.runs.manifest import Manifest
 from strandline.runs.receipt import Receipt
+from strandline.runs.way import Way
 
 _TESTS = Path(__file__).parents[1]
 _PATHS = [_TESTS, *(_TESTS.parent / name for name in ("", "plugins", "spark_apps"))]
@@ -53,6 +55,18 @@ class Driver:
         return read_receipt(manifest)
 
 
+@dataclass(slots=True)
+class DrivenLake(CaptureLake):
+    """A lake of captures whose runs the driver does, spread."""
+
+    way: Way = Way.SPREAD
+    driver: Driver = field(kw_only=True)
+
+    def compact(self, manifest: Manifest) -> Receipt:
+        """Applies the manifest."""
+        return self.driver.done(manifest)
+
+
 @contextmanager
 def opened(
     folder: Path, environment: Mapping[str, str], settings: Mapping[str, str]
@@ -83,6 +97,8 @@ def _main() -> None:
     from compact import work_off  # noqa: PLC0415 - of the driver only
     from strandline_spark import session  # noqa: PLC0415
 
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # Delta prints what VACUUM did
     given = dict(each.split("=", 1) for each in sys.argv[1:])
     spark = session.local("driver", **{name.replace(".", "__"): of for name, of in given.items()})
     for line in sys.stdin:
@@ -92,8 +108,8 @@ def _main() -> None:
         except Exception:  # noqa: BLE001 - as it would end the application
             said = traceback.format_exc()
             sys.stderr.write(said)
-        sys.stdout.write(f"{json.dumps(said)}\n")
-        sys.stdout.flush()
+        answers.write(f"{json.dumps(said)}\n")
+        answers.flush()
     spark.stop()
 
 
