@@ -10,14 +10,19 @@ from bench import process_tree
 
 def test_a_child_that_still_has_its_parents_memory_counts_once():
     """So is a program that Java starts by vfork, until it is that program."""
-    program = (
-        "import os, signal; child = os.fork(); child and print(child, flush=True); signal.pause()"
-    )
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as parent:
+    forks = "child = os.fork(); child and print(child, flush=True); signal.pause()"
+    program = f"import os, signal; print(flush=True); input(); {forks}"
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as parent:
+        parent.stdout.readline()
+        alone = process_tree.resident(parent.pid)
+        parent.stdin.write(b"\n")
+        parent.stdin.flush()
         child = int(parent.stdout.readline())
         try:
             assert child in process_tree.members(parent.pid)
-            assert process_tree.resident(parent.pid) < 1.5 * process_tree.resident(child)
+            assert process_tree.resident(parent.pid) < 1.5 * alone
         finally:
             os.kill(child, signal.SIGKILL)
             parent.kill()
