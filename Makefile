@@ -31,9 +31,11 @@ demo: jars ## replay two recorded databases through Kafka, Airflow and Spark; co
 test: jars s3 lint ## check style, types and import rules, then run the tests
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
-# Of the installations that `make airflow` makes, the one that has the most parts.
+# Of the installations that `make airflow` makes, the one that has the most parts; of the store what
+# `make store` tries without a driver of its own.
 e2e: jars chromium kafka registry s3 s3a postgres trino duckdb ## run what `make test` has no time for outside of Spark: DAGs, the browser
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests --ignore tests/spark --ignore tests/cluster \
+	  --ignore-glob 'tests/store/*_spread.py' --ignore tests/store/test_two_writers.py \
 	  --ignore tests/installations/test_local_executor.py --ignore tests/installations/test_killed_worker.py \
 	  -m heavy $(PYTEST)
 
@@ -98,7 +100,7 @@ kafka: setup ## fetch the Kafka broker that `make up`, `make e2e` and `make benc
 s3: setup ## fetch the S3-compatible store that `make test` starts
 	@sh setup.sh s3
 
-s3a: setup ## fetch what Spark needs to read a lake at s3a:// (13 MB)
+s3a: jars ## fetch what Spark needs to read and commit to a lake at s3a:// (13 MB)
 	@sh setup.sh s3a
 
 registry: setup ## fetch the schema registry that `make e2e` starts, and a converter for it

@@ -7,7 +7,7 @@
 #   setup.sh chromium finds or installs the browser that the page is tested with
 #   setup.sh kafka    fetches a Kafka broker that tests and benchmarks start
 #   setup.sh s3       fetches an S3-compatible store that tests start
-#   setup.sh s3a      fetches what Spark needs to read s3a://, of the AWS SDK no more than that
+#   setup.sh s3a      fetches what Spark needs for s3a://, and compiles the log store for its commits
 #   setup.sh registry fetches a schema registry that tests start, and Connect's converter for it
 #   setup.sh postgres fetches a PostgreSQL that tests keep Airflow's metadata in
 #   setup.sh trino    fetches a Trino that tests read histories with
@@ -223,10 +223,26 @@ setup_s3() {
     fetch s3proxy org.gaul s3proxy "$S3PROXY_VERSION"
 }
 
+# The log store that is compiled here lies among the jars that it needs.
+setup_s3a() {
+    cmp -s "$S3A_SHA256SUMS" "$VENV/s3a/.version" || fetch_s3a
+    source="spark_apps/log_store/ConditionalLogStore.java"
+    cmp -s "$source" "$VENV/log_store/ConditionalLogStore.java" && return 0
+    setup_jars
+    delta=$("$VENV/bin/python" -c 'import os
+from strandline.runs import jars
+print(":".join(map(str, jars.at_hand(os.environ))))')
+    spark=$(echo "$VENV"/lib/python3*/site-packages/pyspark/jars)
+    compile_java "$source" "$VENV/s3a/*:$spark/*:$delta" "$VENV/log_store/classes"
+    "$VENV/bin/python" -m zipfile --create "$VENV/s3a/strandline-log-store.jar" \
+        "$VENV/log_store/classes/strandline"
+    cp "$source" "$VENV/log_store"
+}
+
 # Hadoop names the bundle of the whole AWS SDK (690 MB), of which S3A uses these modules (13 MB).
 # What Spark has itself is left out.
-setup_s3a() {
-    cmp -s "$S3A_SHA256SUMS" "$VENV/s3a/.version" && return 0
+fetch_s3a() {
+    rm -rf "${VENV:?}/log_store"
     mkdir -p "$LOG_DIR"
     cat >"$LOG_DIR/s3a.xml" <<XML
 <ivy-module version="2.0">
@@ -360,8 +376,7 @@ with open(sys.argv[1], "rb") as file:
 
 # --- Spark's AUTO CDC ------------------------------------------------------------------------
 
-# Beside the environment of the project, since it is of a later Spark. Its catalog is compiled
-# here, by Eclipse's compiler: Java need not come with one.
+# Beside the environment of the project, since it is of a later Spark. Its catalog is compiled here.
 setup_auto_cdc() {
     home="$VENV/auto-cdc"
     sources="bench/auto_cdc"
@@ -370,20 +385,28 @@ setup_auto_cdc() {
         return 0
     fi
     fetch iceberg org.apache.iceberg iceberg-spark-runtime-4.1_2.13 "$ICEBERG_VERSION"
-    fetch ecj org.eclipse.jdt ecj "$ECJ_VERSION"
     say "making $home with Spark 4.3: a few minutes, once"
     "$VENV/bin/python" -m venv --clear "$home"
     "$home/bin/python" -m pip --disable-pip-version-check --no-input --quiet \
         install --require-hashes -r $sources/requirements.txt ||
         stop "pip could not install Spark 4.3; its reason stands above this line"
-    mkdir "$home/jars" "$home/classes"
+    mkdir "$home/jars"
     cp "$VENV"/iceberg/iceberg-spark-runtime-*.jar "$home/jars"
     spark=$(echo "$home"/lib/python3*/site-packages/pyspark/jars)
-    "$(setup_java)/bin/java" -classpath "$VENV/ecj/*:$home/jars/*:$spark/*" \
-        org.eclipse.jdt.internal.compiler.batch.Main -17 -nowarn -d "$home/classes" \
-        $sources/IcebergTables.java >"$LOG_DIR/auto-cdc.log" 2>&1 ||
-        stop "the catalog could not be compiled; the reason is in $LOG_DIR/auto-cdc.log"
+    compile_java $sources/IcebergTables.java "$home/jars/*:$spark/*" "$home/classes"
     printf '%s\n' "$made_of" >"$home/.complete"
+}
+
+# --- Java's sources ---------------------------------------------------------------------------
+
+# compile_java SOURCE CLASSPATH FOLDER: by Eclipse's compiler, since Java need not come with one.
+compile_java() {
+    fetch ecj org.eclipse.jdt ecj "$ECJ_VERSION"
+    mkdir -p "$3"
+    "$(setup_java)/bin/java" -classpath "$VENV/ecj/*:$2" \
+        org.eclipse.jdt.internal.compiler.batch.Main -17 -nowarn -d "$3" "$1" \
+        >"$LOG_DIR/compiler.log" 2>&1 ||
+        stop "$1 could not be compiled; the reason is in $LOG_DIR/compiler.log"
 }
 
 # --- What Maven Central has ------------------------------------------------------------------

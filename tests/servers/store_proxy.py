@@ -1,7 +1,8 @@
-"""A proxy before an object store that refuses requests, or hides new keys from listings, as told.
+"""A proxy before an object store that refuses or holds requests, or hides new keys from listings.
 
 `python -m store_proxy STORE PORT` serves it, in a process of its own: delta-rs keeps Python waiting
-while it asks a store. What it is to do is put to `/-/orders` as JSON.
+while it asks a store. What it is to do is put to `/-/orders` as JSON; a GET of that is answered as
+soon as a request is held.
 """
 
 import json
@@ -9,12 +10,13 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Event
 from urllib.parse import unquote, urlsplit
 
 from servers.server import listens, wait_until_ready
@@ -30,22 +32,24 @@ _START_SECONDS = 60
 class Orders:
     """Requests of these methods whose path with its query has the pattern get `status`.
 
-    `times`: so many of them; None: all. `lags`: listings have no key that is put from now on.
+    `holds`: they wait until there are other orders, and are handed on then. `times`: so many of
+    them; None: all. `lags`: listings have no key that is put from now on.
     """
 
     status: int | None = None
     methods: str = "GET PUT POST HEAD DELETE"
     pattern: str = ""
     times: int | None = None
+    holds: bool = False
     lags: bool = False
-    refused: int = 0
+    taken: int = 0
 
-    def refuse(self, method: str, path: str) -> bool:
-        """Whether this request is refused."""
-        if self.status is None or method not in self.methods or self.refused == self.times:
+    def take(self, method: str, path: str) -> bool:
+        """Whether this request is one of those that are refused or held."""
+        if not (self.holds or self.status) or method not in self.methods:
             return False
-        found = re.search(self.pattern, path) is not None
-        self.refused += found
+        found = self.taken != self.times and re.search(self.pattern, path) is not None
+        self.taken += found
         return found
 
 
@@ -70,7 +74,13 @@ class Proxy:
         """Inside, such requests get the status; some did, or the test has shown nothing."""
         with self._told(Orders(status, methods, pattern, times)) as ended:
             yield
-        assert ended()["refused"], "no request was refused"
+        assert ended()["taken"], "no request was refused"
+
+    @contextmanager
+    def holding(self, methods: str, pattern: str) -> Iterator[Callable[[], None]]:
+        """Inside, the first such request waits; what is given returns when it does."""
+        with self._told(Orders(methods=methods, pattern=pattern, times=1, holds=True)):
+            yield lambda: self._ask("GET")
 
     @contextmanager
     def lagging(self) -> Iterator[None]:
@@ -89,10 +99,13 @@ class Proxy:
 
     def _put(self, orders: Orders) -> dict:
         """Gives orders; those of before, with what came of them."""
+        return json.loads(self._ask("PUT", json.dumps(asdict(orders))))
+
+    def _ask(self, method: str, body: str | None = None) -> bytes:
         connection = HTTPConnection("127.0.0.1", self.port)
         try:
-            connection.request("PUT", ORDERS, json.dumps(asdict(orders)))
-            return json.loads(connection.getresponse().read())
+            connection.request(method, ORDERS, body)
+            return connection.getresponse().read()
         finally:
             connection.close()
 
@@ -121,6 +134,19 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, store: int, port: int) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
         self.store, self.orders, self.fresh = store, Orders(), set[str]()
+        self.held, self.released = Event(), Event()
+
+    def obey(self, orders: Orders) -> None:
+        """Has other orders from now on."""
+        self.released.set()
+        self.orders, self.fresh = orders, set()
+        self.held, self.released = Event(), Event()
+
+    def hold(self) -> None:
+        """Returns when there are other orders."""
+        released = self.released
+        self.held.set()
+        released.wait()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -131,9 +157,16 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         orders = self.server.orders
         if self.path == ORDERS:
-            self.server.orders, self.server.fresh = Orders(**json.loads(body)), set()
+            if body:
+                self.server.obey(Orders(**json.loads(body)))
+            else:
+                self.server.held.wait()
             self._answer(200, [], json.dumps(asdict(orders)).encode())
-        elif orders.refuse(self.command, self.path):
+            return
+        taken = orders.take(self.command, self.path)
+        if taken and orders.holds:
+            self.server.hold()
+        if taken and orders.status:
             code = _CODES[orders.status]
             text = f"<Error><Code>{code}</Code><Message>{code}, said the proxy</Message></Error>"
             self._answer(orders.status, [("Content-Type", "application/xml")], text.encode())

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.heavy
 @pytest.fixture(scope="module")
 def driver(store, tmp_path_factory):
     """A driver that reaches the store by the variables and settings of a deployment."""
-    settings = s3_stage.of_spark(store.endpoint)
+    settings = s3_stage.of_spark(store.endpoint) | s3_stage.LOG_STORE
     folder = tmp_path_factory.mktemp("driver")
     with driver_stage.opened(folder, store.environment, settings) as driver:
         yield driver

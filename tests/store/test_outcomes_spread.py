@@ -5,31 +5,13 @@ matters. One driver does it all, run after run on one table.
 """
 
 import re
-from dataclasses import replace
 
 import pytest
-from samples.events import Stream
-from stages import driver_stage, s3_stage
-from strandline_airflow.runs.folder import read_receipt
 
-from strandline.alone.capture import CaptureLake
-from strandline.alone.engine import histories
-from strandline.cells import rendering
-from strandline.engine import recorded_at
-from strandline.law import in_runs
-from strandline.runs.lake import SourceLake
 from strandline.runs.way import Way
 
 pytestmark = pytest.mark.heavy
 
-# S3A without patience, as delta-rs is here.
-HASTY = {
-    "spark.hadoop.fs.s3a.attempts.maximum": "1",
-    "spark.hadoop.fs.s3a.retry.limit": "1",
-    "spark.hadoop.fs.s3a.retry.interval": "10ms",
-    "spark.hadoop.fs.s3a.retry.throttle.limit": "1",
-    "spark.hadoop.fs.s3a.retry.throttle.interval": "10ms",
-}
 AWAY = (
     r"the lake's store does not do [\w ]+ \S+{}\S* for s3a://\S+ now \(503\b.*\): the next attempt "
     r"does the rest; where it lasts, see that the store is up"
@@ -41,55 +23,6 @@ REFUSED = (
 LANDING = r"/landing/.*\.parquet"
 HISTORY = r"/history/_is_head.*\.parquet"
 COMMIT = r"/history/_delta_log/\d+\.json"
-
-
-@pytest.fixture(scope="module")
-def runs(store, proxy, tmp_path_factory):
-    """A driver that reaches the store through the proxy, and the runs that it has done."""
-    reached = s3_stage.variables(proxy.endpoint, store.secret)
-    variables = reached | s3_stage.of_delta_rs(reached, **s3_stage.HASTY)
-    settings = s3_stage.of_spark(proxy.endpoint) | HASTY
-    folder = tmp_path_factory.mktemp("driver")
-    with (
-        pytest.MonkeyPatch.context() as environment,
-        driver_stage.opened(folder, variables, settings) as driver,
-    ):
-        for name, value in store.environment.items():
-            environment.setenv(name, value)
-        yield Runs(driver, f"s3a://{store.bucket}/spread")
-
-
-class Runs:
-    """Runs of one table, each with a change of a row; a run that failed is done before the next."""
-
-    def __init__(self, driver, root):
-        moment = recorded_at([Stream().change("c", 1, 1)])
-        self.driver, self.stream, self.number, self.done = driver, Stream(), 0, 0
-        self.capture = CaptureLake(SourceLake(root, "shop"), "postgresql", moment)
-        self.heal(self.next())
-
-    def next(self, way=Way.SPREAD):
-        """The manifest of another run."""
-        self.number += 1
-        self.stream.change("u", 1, 10 * self.number, name=f"name {self.number}")
-        self.capture.land(self.stream.records[-1:])
-        own = self.stream.records[self.done :]
-        return replace(self.capture.manifest(self.number, own), way=way)
-
-    def said(self, manifest):
-        """What the driver says of an attempt at its table, and whether that can pass by itself."""
-        assert self.driver.attempt(manifest) is None
-        (table,) = read_receipt(manifest).tables
-        return table.error, table.transient
-
-    def heal(self, manifest):
-        """The next attempt leaves the history that the law makes of all runs."""
-        receipt = self.driver.done(manifest)
-        self.done = len(self.stream.records)
-        law = in_runs([self.stream.records], recorded_at=self.capture.moment)
-        meant = [rendering.line(t.topic, v.cells()) for t in law.tables for v in t.versions]
-        assert [(t.error, t.way) for t in receipt.tables] == [(None, manifest.way)]
-        assert [rendering.line(*row) for row in histories(self.capture.lake, [receipt])] == meant
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def shop(request, store, tmp_path_factory):
         for name, value in store.environment.items():
             environment.setenv(name, value)
         if spark:
-            own = s3_stage.of_spark(store.endpoint).items()
+            own = (s3_stage.of_spark(store.endpoint) | s3_stage.LOG_STORE).items()
             shop.says(SPARK + "".join(f'"{name}" = "{value}"\n' for name, value in own))
         stream = shop.stream
         stream.change("c", 1, 10, name="ada")
