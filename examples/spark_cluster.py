@@ -33,11 +33,19 @@ class Daemon:
     news: threading.Condition = field(default_factory=threading.Condition)
 
     @staticmethod
-    def started(folder: Path, kind: str, *arguments: str) -> "Daemon":
-        """One of that class, in an empty folder of its own."""
+    def started(folder: Path, kind: str, *arguments: str, core: int | None = None) -> "Daemon":
+        """One of that class, in an empty folder of its own, and on one core where that is named."""
         folder.mkdir(parents=True)
+        pinned = () if core is None else ("taskset", "--cpu-list", str(core))
         process = subprocess.Popen(
-            [*_CLASS, f"org.apache.spark.deploy.{kind}", "--host", "127.0.0.1", *arguments],
+            [
+                *pinned,
+                *_CLASS,
+                f"org.apache.spark.deploy.{kind}",
+                "--host",
+                "127.0.0.1",
+                *arguments,
+            ],
             cwd=folder,
             env=environment(),
             stdout=subprocess.PIPE,
@@ -85,10 +93,15 @@ class Daemon:
 
 
 class Cluster:
-    """The cluster, in a `with` block: so many workers of one core, an executor on each."""
+    """The cluster, in a `with` block: so many workers of one core, an executor on each.
 
-    def __init__(self, folder: Path, workers: int = 2) -> None:
+    `pinned`: each worker and what it starts have a core of this machine, and use no other. Without
+    that the compiler, the collector and the Python beside a task take what cores there are.
+    """
+
+    def __init__(self, folder: Path, workers: int = 2, *, pinned: bool = False) -> None:
         self.folder, self._count = folder, workers
+        self._cores = sorted(os.sched_getaffinity(0)) if pinned else []
         self.master: Daemon
         self.workers: list[Daemon] = []
         self.port = "0"
@@ -124,16 +137,18 @@ class Cluster:
         """Starts a worker of one core."""
         size = ("--cores", "1", "--memory", "1536m")
         ports = ("--port", "0", "--webui-port", "0")
-        self.workers.append(self._daemon("worker.Worker", *ports, *size, self.address))
+        core = self._cores[len(self.workers) % len(self._cores)] if self._cores else None
+        worker = self._daemon("worker.Worker", *ports, *size, self.address, core=core)
+        self.workers.append(worker)
 
     def wait_for_workers(self) -> None:
         """Returns when the master of now has had so many workers register as live."""
         live = sum(worker.process.poll() is None for worker in self.workers)
         self.master.said(r"(Registering worker 127\.0\.0\.1)", live)
 
-    def _daemon(self, kind: str, *arguments: str) -> Daemon:
+    def _daemon(self, kind: str, *arguments: str, core: int | None = None) -> Daemon:
         self._started += 1
-        return Daemon.started(self.folder / f"{self._started}-{kind}", kind, *arguments)
+        return Daemon.started(self.folder / f"{self._started}-{kind}", kind, *arguments, core=core)
 
 
 def environment() -> dict[str, str]:

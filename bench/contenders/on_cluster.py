@@ -38,7 +38,7 @@ class OnOneExecutor(Strandline):
         self.home = Path(tempfile.mkdtemp(prefix="strandline-cluster-"))
         events = self.home / "events"
         events.mkdir()
-        self.cluster = Cluster(self.home / "daemons", self.executors)
+        self.cluster = Cluster(self.home / "daemons", self.executors, pinned=True)
         self.cluster.__enter__()
         own = {
             "spark.master": self.cluster.address,
