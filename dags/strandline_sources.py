@@ -4,5 +4,6 @@ from strandline_airflow.dag import load, watch_dag
 from strandline_airflow.folder import folder_of_sources
 
 loaded = load(folder_of_sources())
-if loaded.sources:
-    globals().update({dag.dag_id: dag for dag in (*loaded.dags, watch_dag(loaded.sources))})
+if loaded.sources or loaded.refused:
+    watch = watch_dag(loaded.sources, loaded.refused)
+    globals().update({dag.dag_id: dag for dag in (*loaded.dags, watch)})

@@ -7,6 +7,11 @@ from strandline_airflow.notifiers import address
 PREFIX = "/strandline"
 
 
+def overview() -> str:
+    """The address of the page."""
+    return address(f"{PREFIX.removeprefix('/')}/")
+
+
 def page_of(source: str, table: str = "") -> str:
     """The address of the page about a source or one of its tables."""
     query = urlencode({"source": source, **({"table": table} if table else {})})

@@ -7,7 +7,7 @@ them, so that a DAG processor stays light; pyspark is imported by nobody here.
 """
 # ruff: noqa: PLC0415 - see above
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -39,7 +39,7 @@ from strandline_airflow.forms import (
     requeue,
 )
 from strandline_airflow.pipelines import assets, descriptions, schedules, steps
-from strandline_airflow.pipelines.names import WATCH
+from strandline_airflow.pipelines.names import REFUSED, WATCH
 from strandline_airflow.pipelines.pipeline import AWAITED, DEFAULT_ARGS, pipeline, worked_off
 from strandline_airflow.pipelines.schedules import cron
 
@@ -88,8 +88,11 @@ def source_dags(path: Path) -> tuple[DAG, ...]:
     return _dags(source_file.load(path), path)
 
 
-def watch_dag(sources: Iterable[Source]) -> DAG:
-    """`watch__freshness`: every few minutes a look at each source, told by its notifiers."""
+def watch_dag(sources: Sequence[Source], refused: Sequence[str] = ()) -> DAG:
+    """`watch__freshness`: every few minutes a look at each source, told by its notifiers.
+
+    `refused` has a line for each source file that is not right, which is told as well.
+    """
     with DAG(
         dag_id=WATCH,
         description=descriptions.WATCH.line,
@@ -105,7 +108,25 @@ def watch_dag(sources: Iterable[Source]) -> DAG:
     ) as dag:
         for source in sources:
             _look(source)
+        _tell_of_refused(sources, refused)
     return dag
+
+
+def _tell_of_refused(sources: Sequence[Source], refused: Sequence[str]) -> None:
+    @task(task_id=REFUSED)
+    def tell() -> None:
+        from strandline_airflow.monitoring import refusals
+
+        context = get_current_context()
+        instant, ti = context["dag_run"].run_after, context["ti"]
+        refusals.tell(refused, sources, instant, failed_before=_failed_before(ti))
+
+    tell()
+
+
+def _failed_before(ti: Any) -> bool:
+    before = ti.get_previous_ti()
+    return before is not None and before.state == TaskInstanceState.FAILED
 
 
 def _look(source: Source) -> None:
@@ -115,11 +136,10 @@ def _look(source: Source) -> None:
 
         context = get_current_context()
         ti = context["ti"]
-        before = ti.get_previous_ti()
         alerts = watching.Watcher(source).look(
             context["dag_run"].run_after,
             ended={what: _ended(ti, f"{what}__{source.name}") for what in AWAITED},
-            failed_before=before is not None and before.state == TaskInstanceState.FAILED,
+            failed_before=_failed_before(ti),
             last_try=ti.try_number > ti.max_tries,
         )
         return len(alerts)

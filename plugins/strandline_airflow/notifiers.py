@@ -88,9 +88,14 @@ def address(place: str) -> str:
 
 def configured(source: Source, environ: Mapping[str, str] = os.environ) -> tuple[NotifierSpec, ...]:
     """The notifiers of the source's file, else those of the environment for all sources."""
+    return source.notifiers or of_environment(environ)
+
+
+def of_environment(environ: Mapping[str, str] = os.environ) -> tuple[NotifierSpec, ...]:
+    """The notifiers that the environment names; none where it names none."""
     text = environ.get(NOTIFIERS_VARIABLE)
-    if source.notifiers or not text:
-        return source.notifiers
+    if not text:
+        return ()
     mistakes = Mistakes(Path(NOTIFIERS_VARIABLE))
     try:
         found = tuple(map(source_file.notifier, _given(text, mistakes)))

@@ -119,7 +119,7 @@ class Watcher:
         except Exception as error:
             metrics.send(metrics.of_unwatched(self._source.name))
             final = last_try or isinstance(error, Terminal)
-            if final and (not failed_before or instant.minute < _REMINDING):
+            if final and is_due(instant, failed_before=failed_before):
                 send_to_all(specs, _unwatched(self._source.name, error, instant))
             raise
         self._deliver(after, specs)
@@ -163,6 +163,11 @@ class Watcher:
         if kept.number % _TIDY == 0:
             self._ledger.tidy(table)
         return kept
+
+
+def is_due(instant: datetime, *, failed_before: bool) -> bool:
+    """Whether what nobody keeps on record is told at this look: at the first, and once an hour."""
+    return not failed_before or instant.minute < _REMINDING
 
 
 def of_source(source: Source) -> tuple[Condition, ...]:

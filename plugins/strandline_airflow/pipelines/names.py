@@ -3,6 +3,7 @@
 from strandline.sources.source import Source
 
 WATCH = "watch__freshness"
+REFUSED = "refused-files"  # its task for source files that are not right; no source is called so
 POOLS = "strandline__"
 
 

@@ -10,7 +10,7 @@ from airflow.sdk import BaseNotifier
 from servers import receivers
 from servers.receivers import MAIL, TO_HOOK, TO_MAIL, WEBHOOK, connection
 from strandline_airflow import notifiers
-from strandline_airflow.dag import source_dags, watch_dag
+from strandline_airflow.dag import Loaded, load, source_dags, watch_dag
 from strandline_airflow.ledger import Superseded
 from strandline_airflow.monitoring import watching
 from strandline_airflow.monitoring.watching import Watcher
@@ -239,10 +239,11 @@ def test_the_dag_looks_at_every_source_for_itself(source_path, hold, hook):
     broken = source_path.with_name("broken.toml")
     broken.write_text(text + TO_HOOK.replace("WebhookNotifier", "Nothing"))
     hold()
-    sources = map(source_file.load, (source_path, broken))
+    sources = tuple(map(source_file.load, (source_path, broken)))
     run = watch_dag(sources).test()
     states = {task.task_id: task.state for task in run.get_task_instances()}
-    assert states == {"shop": "success", "broken": "success"}  # which has nothing to tell
+    # The broken one has nothing to tell.
+    assert states == dict.fromkeys(("shop", "broken", "refused-files"), "success")
     assert len(hook.posts) == 1
 
 
@@ -259,6 +260,49 @@ def test_a_dag_that_fails_is_told_once_whatever_it_fails_of(source_path, connect
     assert (begun["kind"], begun["ended"]) == ("land_fails", False)
     assert "a run of land__shop has failed" in begun["cause"]
     assert (over["kind"], over["ended"]) == ("land_fails", True)
+
+
+# ---------------------------------------------------- a source file that is refused
+
+
+@pytest.fixture
+def one_refused(source_path):
+    """The folder has a file that is right, and whose notifier is the hook, and one that is not."""
+    source_path.write_text(source_path.read_text() + TO_HOOK)
+    source_path.with_name("wrong.toml").write_text('connector = "postgre"')
+    return load(source_path.parent)
+
+
+def watched(loaded, minute):
+    run = watch_dag(loaded.sources, loaded.refused).test(
+        logical_date=minutes(minute), run_after=minutes(minute)
+    )
+    return {task.task_id: task.state for task in run.get_task_instances()}
+
+
+def test_a_source_file_that_is_refused_is_told_once_an_hour_until_it_is_mended(one_refused, hook):
+    assert watched(one_refused, 7) == {"shop": "success", "refused-files": "failed"}
+    for minute in (12, 57, 60):
+        watched(one_refused, minute)
+    for post in hook.posts:
+        assert post["title"] == "Strandline: a source file is refused"
+        assert "wrong.toml" in post["text"]
+        assert "postgre" in post["text"]
+    assert [post["alerts"][0]["since"][11:16] for post in hook.posts] == ["12:07", "13:00"]
+    mended = Loaded(one_refused.sources, (), ())
+    assert watched(mended, 65) == {"shop": "success", "refused-files": "success"}
+    assert len(hook.posts) == 2
+
+
+def test_of_a_refused_file_those_are_told_whom_the_environment_names(
+    one_refused, hook, mails, monkeypatch
+):
+    text = json.dumps([{"class": MAIL, "arguments": {"to": "ops@example.com"}}])
+    monkeypatch.setenv("STRANDLINE_NOTIFIERS", text)
+    watched(one_refused, 7)
+    assert not hook.posts
+    (mail,) = mails
+    assert "a source file is refused" in mail["subject"]
 
 
 # ---------------------------------------------------- a lake that cannot be read
