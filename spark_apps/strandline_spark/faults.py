@@ -61,7 +61,8 @@ def _of_store(lake: str, operation: str, said: str) -> StrandlineError | None:
     status = _STATUS.search(said)
     line = _DETAILS.sub("", said)
     code = "no answer" if status is None else status[1]
-    if code in {"401", "403"} or is_denied(said):
+    # A HEAD is answered without a document, so that of credentials that have ended is said no more.
+    if code in {"401", "403"} or is_denied(said) or line.startswith("Bad Request"):
         return refused(lake, f"{operation}: {code} {line}")
     if status is None or code == "429" or code.startswith("5"):
         return absent(lake, operation, f"{code}, {line}")

@@ -34,6 +34,9 @@ _SMALL = {
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
     "-XX:ReservedCodeCacheSize=256m",
     "spark.sql.adaptive.enabled": "false",
+    # A machine that was paused for a while has not lost its executor.
+    "spark.executor.heartbeatInterval": "600s",
+    "spark.network.timeout": "3600s",
 }
 
 

@@ -71,6 +71,7 @@ def test_credentials_that_end_before_the_history_is_read_are_told_and_new_ones_d
     [
         pytest.param(503, "PUT", "receipt.json", "Transient", AWAY, id="busy at the receipt"),
         pytest.param(403, "GET", "manifest.json", "Terminal", REFUSED, id="refused the manifest"),
+        pytest.param(400, "HEAD", "manifest.json", "Terminal", REFUSED, id="credentials ended"),
     ],
 )
 def test_what_ends_the_driver_is_told_in_its_last_line_without_a_stack_of_java(
