@@ -20,7 +20,7 @@ PARTS = (TESTS, *(TESTS.parent / part for part in ("", "plugins", "spark_apps"))
 def asked(uri, statements, folder):
     """What Spark says to the statements, in a folder that it may write."""
     ran = subprocess.run(
-        [sys.executable, "-m", "catalog_reader", uri],
+        [sys.executable, "-m", "servers.catalog_reader", uri],
         input=json.dumps(statements),
         cwd=folder,
         env={
