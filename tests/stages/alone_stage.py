@@ -10,5 +10,5 @@ def run(capture, number, records):
 def only(receipt):
     """The receipt of the only table, to which the run's work was done."""
     (table,) = receipt.tables
-    assert table.error is None
+    assert table.error is None, table.error
     return table
