@@ -70,6 +70,14 @@ class Barrier:
     taken_at: datetime
 
 
+class Unread(Terminal):
+    """Segments that cannot be read until somebody has changed something; the others were read."""
+
+    def __init__(self, reasons: Mapping[Segment, str]) -> None:
+        super().__init__("; ".join(reasons.values()))
+        self.segments = frozenset(reasons)
+
+
 class KafkaSegments(BaseHook):
     """Reads segments from the cluster of an Airflow connection; use it in a `with` block.
 
@@ -161,19 +169,26 @@ class KafkaSegments(BaseHook):
         return ids
 
     def consume(
-        self, starts: Mapping[Segment, int], byte_budget: int
+        self,
+        starts: Mapping[Segment, int],
+        byte_budget: int,
+        epochs: Mapping[Segment, int] | None = None,
     ) -> Iterator[dict[Segment, list[Message]]]:
         """The records of `[start, segment.end)` of every segment, in order within a segment.
 
         They come in chunks of about `byte_budget` bytes. All partitions are read at once: getting
-        a partition to flow takes longer than reading the little that most of them have. Raises
-        `Transient` where nothing comes for too long, `Terminal` where the broker no longer has a
-        start.
+        a partition to flow takes longer than reading the little that most of them have. `epochs`
+        are the leader epochs of the records right before the starts, where they are known: the
+        broker is asked whether it still has those. Raises `Transient` where nothing comes for too
+        long, and `Unread`, after all that can be read, where the broker no longer has a start or
+        what was before it, or does not let this user read.
         """
         segments: dict[_Place, Segment] = {(one.topic, one.partition): one for one in starts}
         chunk: dict[_Place, list[Message]] = {}
         size = 0
-        for place, message in self._records(segments, self._assigned(starts)):
+        refused: dict[Segment, str] = {}
+        consumer = self._assigned(starts, epochs or {})
+        for place, message in self._records(segments, consumer, refused):
             chunk.setdefault(place, []).append(message)
             size += _size(message)
             if size >= byte_budget:
@@ -181,6 +196,8 @@ class KafkaSegments(BaseHook):
                 chunk, size = {}, 0
         if chunk:
             yield {segments[place]: messages for place, messages in chunk.items()}
+        if refused:
+            raise Unread(refused)
 
     def report_progress(self, next_offsets: Mapping[tuple[str, int], int]) -> None:
         """Commits offsets to the consumer group, so that lag tools show the truth.
@@ -278,24 +295,30 @@ class KafkaSegments(BaseHook):
             for partition, future in futures.items()
         }
 
-    def _assigned(self, starts: Mapping[Segment, int]) -> Consumer:
+    def _assigned(self, starts: Mapping[Segment, int], epochs: Mapping[Segment, int]) -> Consumer:
         if self._consumer is None:
             self._consumer = self._new(Consumer)
         self._consumer.assign(
             [
-                TopicPartition(segment.topic, segment.partition, start)
+                TopicPartition(
+                    segment.topic, segment.partition, start, leader_epoch=epochs.get(segment, -1)
+                )
                 for segment, start in starts.items()
             ]
         )
         return self._consumer
 
     def _records(
-        self, segments: Mapping[_Place, Segment], consumer: Consumer
+        self,
+        segments: Mapping[_Place, Segment],
+        consumer: Consumer,
+        refused: dict[Segment, str],
     ) -> Iterator[tuple[_Place, Message]]:
         """Records up to the ends of the segments, each with its topic and partition.
 
         A range may end in a hole (an aborted transaction), so three things end it: its last offset,
-        a record behind it, and the end of the partition at or behind it.
+        a record behind it, and the end of the partition at or behind it. A segment that the
+        broker refuses is put into `refused` with the reason, and holds no other.
         """
         reading = dict(segments)
         deadline = time.monotonic() + self._patience_seconds
@@ -307,6 +330,11 @@ class KafkaSegments(BaseHook):
                 continue
             place = message.topic(), message.partition()
             offset, error = message.offset(), message.error()
+            if error is not None and (reason := self._refusal(place, error)):
+                for each in [each for each in reading if place in (each, (each[0], None))]:
+                    refused[reading.pop(each)] = reason
+                    consumer.incremental_unassign([TopicPartition(*each)])
+                continue
             if offset is None or not (error is None or _is_end(error)):
                 raise self._unreadable(place, error)
             segment = reading.get(place)
@@ -329,14 +357,29 @@ class KafkaSegments(BaseHook):
         if error is None:
             return Transient(f"librdkafka gave a record without coordinates; {self._where()}")
         topic, partition = place
+        return Transient(f"{topic}[{partition}] cannot be read: {error.str()}; {self._where()}")
+
+    def _refusal(self, place: _Place, error: KafkaError) -> str | None:
+        """What somebody has to do about the error; None where a retry may help."""
+        topic, partition = place
+        where = f"{topic}[{partition}]"
         if _is(error, KafkaError._AUTO_OFFSET_RESET):  # noqa: SLF001 - the binding's public name
-            return Terminal(
-                f"{topic}[{partition}]: retention deleted records between planning and landing; "
+            return (
+                f"{where}: retention deleted records between planning and landing; "
                 "the next run of this DAG records the gap and goes on behind it"
             )
+        if _is(error, KafkaError._LOG_TRUNCATION):  # noqa: SLF001 - likewise
+            return (
+                f"{where}: the brokers lost records that are landed, and others have their "
+                f"offsets ({error.str()}): a leader was elected uncleanly, or a disk restored. "
+                "Nothing of this partition is landed meanwhile. Stop the connector, trigger "
+                "the backfill DAG for this topic from the broker's end offset on, delete the "
+                "topic and create it again, start the connector, and let it take a snapshot "
+                "of the table"
+            )
         if _is(error, KafkaError.TOPIC_AUTHORIZATION_FAILED):
-            return Terminal(self._forbidden(str(topic)))
-        return Transient(f"{topic}[{partition}] cannot be read: {error.str()}; {self._where()}")
+            return self._forbidden(str(topic))
+        return None
 
     def _unreachable(self, error: KafkaError) -> Exception:
         self._admin.poll(0)  # hands over the complaints

@@ -21,7 +21,7 @@ from strandline.alone.stores.landing import LANDING
 from strandline.errors import Terminal
 from strandline.runs.lake import SourceLake
 from strandline.runs.segment import Gap, Landed, Segment, incarnation
-from strandline_airflow.landing.kafka import KafkaSegments
+from strandline_airflow.landing.kafka import KafkaSegments, Unread
 from strandline_airflow.ledger import Claim, Ledger, Superseded
 
 log = logging.getLogger(__name__)
@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 # has none, or one that no calendar has: a producer may count nanoseconds, which 64 bits do not hold
 # a thousand times. `timestamp_type` says who set it: 0 nobody, 1 the producer, 2 the broker.
 _FIRST, _LAST = -62_135_596_800_000, 253_402_300_799_999  # milliseconds of the years 1 to 9999
+_UNKNOWN = -1  # the leader epoch before an offset, as librdkafka has it
 _COMMITS = 100  # among which the last landing is looked for
 
 PARTITIONS = pa.schema(
@@ -202,7 +203,8 @@ class _Run:
     """One pass over the segments from one look at the table; commits as it goes.
 
     `rows` counts what is landed of each segment. The next commit takes along `batches`, with
-    `pending` rows of each segment, which is `reached` up to that offset then.
+    `pending` rows of each segment, which is `reached` up to that offset then. `epochs` has
+    the leader epoch of the record right before that offset, -1 where it ends in a hole.
     """
 
     ledger: Ledger
@@ -215,6 +217,7 @@ class _Run:
     batches: list[pa.RecordBatch] = field(default_factory=list)
     pending: Counter[Segment] = field(default_factory=Counter)
     reached: dict[Segment, int] = field(default_factory=dict)
+    epochs: dict[Segment, int] = field(default_factory=dict)
 
     def land(self, segments: Sequence[Segment]) -> None:
         seen = {segment: self.table.transaction_version(_id(segment)) for segment in segments}
@@ -223,19 +226,44 @@ class _Run:
         missing = {one: start for one, start in starts.items() if start < one.end}
         for done in starts.keys() - missing.keys():
             log.info("%s is landed already", done)
-        for chunk in self.kafka.consume(missing, min(_SLICE_BYTES, self.byte_budget)):
-            self._take(chunk)
-            if sum(batch.nbytes for batch in self.batches) >= self.byte_budget:
-                self._commit(seen)
+        unread: Unread | None = None
+        try:
+            for chunk in self.kafka.consume(
+                missing, min(_SLICE_BYTES, self.byte_budget), self._before(missing, seen)
+            ):
+                self._take(chunk)
+                if sum(batch.nbytes for batch in self.batches) >= self.byte_budget:
+                    self._commit(seen)
+        except Unread as error:
+            unread = error
         # A range may end in a hole: all of it counts as landed, up to its end.
-        self.reached.update({one: one.end for one in missing if seen[one] != one.end})
+        for one in missing.keys() - (unread.segments if unread else ()):
+            if self.reached.get(one, seen[one]) != one.end:
+                self.reached[one], self.epochs[one] = one.end, _UNKNOWN
         self._commit(seen)
+        if unread:
+            raise unread
+
+    def _before(
+        self, starts: Mapping[Segment, int], seen: Mapping[Segment, int | None]
+    ) -> dict[Segment, int]:
+        """Leader epochs of the records right before the starts, where they are landed."""
+        return {
+            one: self._epoch(one) or 0
+            for one, start in starts.items()
+            if start == seen[one] and self._epoch(one) not in (None, _UNKNOWN)
+        }
+
+    def _epoch(self, segment: Segment) -> int | None:
+        return self.table.transaction_version(_epoch_id(segment))
 
     def _take(self, chunk: Mapping[Segment, Sequence[Message]]) -> None:
         for segment, messages in chunk.items():
             self.batches.append(_arrow(segment, messages, self.day))
             self.pending[segment] += len(messages)
             self.reached[segment] = (messages[-1].offset() or 0) + 1
+            epoch = messages[-1].leader_epoch()
+            self.epochs[segment] = _UNKNOWN if epoch is None else epoch
 
     def _commit(self, seen: dict[Segment, int | None]) -> None:
         if not self.reached:
@@ -244,6 +272,9 @@ class _Run:
         self.before(self.batches)
         rows = pa.Table.from_batches(self.batches, LANDING)
         claims = [Claim(_id(one), seen[one], offset) for one, offset in self.reached.items()]
+        claims += [
+            Claim(_epoch_id(one), self._epoch(one), self.epochs[one]) for one in self.reached
+        ]
         self.ledger.append(self.table, rows, claims)
         seen.update(self.reached)
         self.rows += self.pending
@@ -253,7 +284,7 @@ class _Run:
             rows.nbytes,
             len(self.reached),
         )
-        for done in (self.batches, self.reached, self.pending):
+        for done in (self.batches, self.reached, self.pending, self.epochs):
             done.clear()
 
     def _check_incarnations(self) -> None:
@@ -321,6 +352,11 @@ def _headers(of_messages: Sequence[Collection[tuple[str, bytes | None]]]) -> pa.
 def _id(place: Segment | Landed | Gap) -> str:
     """The application id of a partition in the logs of all three tables."""
     return f"{place.topic_id}/{place.partition}"
+
+
+def _epoch_id(segment: Segment) -> str:
+    """The application id of the leader epoch of the record that was landed last."""
+    return f"{_id(segment)}/leader_epoch"
 
 
 def _moved_to(offset: int | None, landed: Landed) -> Landed:
