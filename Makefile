@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo test e2e store pictures spark airflow cluster fuzz chaos bench bench-small bench-core auto-cdc up setup jars chromium kafka s3 s3a registry postgres trino duckdb lint lock clean
+.PHONY: help demo test e2e store brokers pictures spark airflow cluster fuzz chaos bench bench-small bench-core auto-cdc up setup jars chromium kafka s3 s3a registry postgres trino duckdb lint lock clean
 
 BIN := .venv/bin
 
@@ -42,6 +42,9 @@ e2e: jars chromium kafka registry s3 s3a postgres trino duckdb ## run what `make
 store: jars kafka s3 s3a ## run the whole on a lake in an S3-compatible store, and what goes wrong with one
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests/store tests/alone/test_object_store.py \
 	  -m "heavy or not heavy" $(PYTEST)
+
+brokers: jars kafka ## land from a Kafka of three brokers that are killed, change places and lose records
+	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests/brokers -m heavy $(PYTEST)
 
 pictures: chromium ## walk through the page in Airflow's frame, and renew the pictures that docs/ shows
 	@$(WITH_JAVA) $(BIN)/python -m pytest tests/airflow/page/test_walk.py -m heavy $(PYTEST)

@@ -10,8 +10,8 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from confluent_kafka import ElectionType, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic, TopicCollection
+from confluent_kafka import ElectionType, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from examples import keeper, sessions
 from examples.apache_kafka import LIBRARIES

@@ -1,6 +1,5 @@
 """Source `shop` on a Kafka of three brokers."""
 
-import airflow_stage
 import pytest
 from shop_stage import opened
 from three_brokers import ThreeBrokers

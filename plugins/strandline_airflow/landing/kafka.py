@@ -332,8 +332,9 @@ class KafkaSegments(BaseHook):
             offset, error = message.offset(), message.error()
             if error is not None and (reason := self._refusal(place, error)):
                 for each in [each for each in reading if place in (each, (each[0], None))]:
-                    refused[reading.pop(each)] = reason
-                    consumer.incremental_unassign([TopicPartition(*each)])
+                    one = reading.pop(each)
+                    refused[one] = reason
+                    consumer.incremental_unassign([TopicPartition(one.topic, one.partition)])
                 continue
             if offset is None or not (error is None or _is_end(error)):
                 raise self._unreadable(place, error)
