@@ -10,7 +10,13 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from confluent_kafka import ElectionType, TopicCollection, TopicPartition
+from confluent_kafka import (
+    ElectionType,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from examples import keeper, sessions
@@ -96,14 +102,17 @@ class ThreeBrokers(Broker):
         topic = NewTopic(name, partitions, len(NODES), config=config)
         self.admin.create_topics([topic])[name].result(_SECONDS)
         self._topics.add(name)
-        self.until(lambda: all(len(each.isr) == len(NODES) for each in self.partitions(name)))
+        self.until(
+            lambda: [len(each.isr) for each in self.partitions(name)] == [len(NODES)] * partitions
+        )
 
     def create_topic_on(self, name: str, nodes: list[int]) -> None:
         """A topic of one partition with replicas there, one of which is enough to take records."""
         config = {"min.insync.replicas": "1"}
-        topic = NewTopic(name, replica_assignment=[nodes], config=config)
+        topic = NewTopic(name, 1, replica_assignment=[nodes], config=config)
         self.admin.create_topics([topic])[name].result(_SECONDS)
         self._topics.add(name)
+        self.until(lambda: [len(each.isr) for each in self.partitions(name)] == [len(nodes)])
 
     def is_up(self, node: int) -> bool:
         """Whether the cluster counts the broker among those that answer."""
@@ -116,13 +125,18 @@ class ThreeBrokers(Broker):
         self._open()
 
     def partitions(self, topic: str) -> list:
-        """What the cluster says of the topic's partitions: leader, replicas, in sync."""
+        """What a broker says of the partitions; nothing where it has not heard of the topic yet."""
         asked = self.admin.describe_topics(TopicCollection([topic]))[topic]
-        return asked.result(_SECONDS).partitions
+        try:
+            return asked.result(_SECONDS).partitions
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise
+            return []
 
     def leader(self, topic: str) -> int | None:
         """The node that leads partition 0; None where there is none."""
-        leader = self.partitions(topic)[0].leader
+        leader = next(iter(self.partitions(topic))).leader
         return leader.id if leader is not None and leader.id in NODES else None
 
     def elect_uncleanly(self, topic: str) -> None:
