@@ -145,9 +145,15 @@ class ThreeBrokers(Broker):
         self.admin.elect_leaders(ElectionType.UNCLEAN, places).result(_SECONDS)
 
     def until(self, holds) -> None:
-        """Asks the cluster until it is as a test needs it."""
+        """Asks the cluster until it is as a test needs it, again where a broker died over it."""
         deadline = time.monotonic() + _SECONDS
-        while not holds():
+        while True:
+            try:
+                if holds():
+                    return
+            except KafkaException as error:
+                if error.args[0].code() not in (KafkaError._TRANSPORT, KafkaError._TIMED_OUT):  # noqa: SLF001 - public names
+                    raise
             if time.monotonic() > deadline:
                 raise TimeoutError(f"the brokers of {self.folder} did not get there")
             time.sleep(0.2)
