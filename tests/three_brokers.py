@@ -116,7 +116,7 @@ class ThreeBrokers(Broker):
 
     def is_up(self, node: int) -> bool:
         """Whether the cluster counts the broker among those that answer."""
-        return node in self.admin.list_topics(timeout=_SECONDS).brokers
+        return node in self.admin.list_topics(timeout=5).brokers
 
     def delete_topic(self, name: str) -> None:
         """Deletes the topic; creating it again gives it another id."""
@@ -126,7 +126,7 @@ class ThreeBrokers(Broker):
 
     def partitions(self, topic: str) -> list:
         """What a broker says of the partitions; nothing where it has not heard of the topic yet."""
-        asked = self.admin.describe_topics(TopicCollection([topic]))[topic]
+        asked = self.admin.describe_topics(TopicCollection([topic]), request_timeout=5)[topic]
         try:
             return asked.result(_SECONDS).partitions
         except KafkaException as error:
