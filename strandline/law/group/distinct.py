@@ -58,13 +58,24 @@ def distinct(
 
 
 def _landed_first(changes: Sequence[Change]) -> Sequence[Change]:
-    """Without what a backfill landed again, where the record that it is of is here as well."""
-    again = [change.at for change in changes if segment.is_again(change.at.topic_id)]
-    if not again:
+    """Without what a backfill landed again, where the record that it is of is here as well.
+
+    Not every record of that offset is: brokers that lose records give their offsets to others.
+    """
+    if not any(segment.is_again(change.at.topic_id) for change in changes):
         return changes
-    first = {change.at for change in changes}
-    known = {at for at in again if segment.original(at) in first}
-    return [change for change in changes if change.at not in known]
+    first = {_stored(change, change.at) for change in changes}
+    return [
+        change
+        for change in changes
+        if not segment.is_again(change.at.topic_id)
+        or _stored(change, segment.original(change.at)) not in first
+    ]
+
+
+def _stored(change: Change, at: Coordinates) -> tuple[object, ...]:
+    """What is the same of a record whenever it is read from the place in Kafka."""
+    return at, change.stored, change.key, change.op
 
 
 def first_fences(fences: Iterable[Fence]) -> tuple[Fence, ...]:

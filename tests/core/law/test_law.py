@@ -1,11 +1,13 @@
 """The rules of docs/semantics.md on the law, each as the smallest stream that shows it."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from samples.events import Stream, told
 
 from strandline.law import interpret
+from strandline.runs import segment
 
 
 @pytest.fixture
@@ -234,3 +236,16 @@ def test_a_repeated_suffix_changes_nothing_wherever_it_begins(stream):
         repeated = stream.copy()
         repeated.again(*stream.records[start:])
         assert history(repeated) == expected
+
+
+def test_what_a_backfill_finds_at_an_offset_that_brokers_have_given_anew_is_a_change_of_its_own(
+    stream,
+):
+    stream.change("c", 1, 10, name="A")
+    stream.change("u", 1, 20, name="B")
+    other = Stream()
+    other.skip(1)
+    anew = other.change("u", 1, 30, name="C")
+    landed_again = replace(anew.at, topic_id=segment.again(anew.at.topic_id, "now"))
+    stream.records.append(replace(anew, at=landed_again, timestamp=anew.timestamp + 5000))
+    assert told(history(stream)) == ["1: A|update", "1: B|update", "1: C"]
