@@ -32,11 +32,13 @@ test: jars s3 lint ## check style, types and import rules, then run the tests
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 # Of the installations that `make airflow` makes, the one that has the most parts; of the store what
-# `make store` tries without a driver of its own.
+# `make store` tries without a driver of its own; of what brokers of `make brokers` suffer, the death
+# of a leader.
 e2e: jars chromium kafka registry s3 s3a postgres trino duckdb ## run what `make test` has no time for outside of Spark: DAGs, the browser
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests --ignore tests/spark --ignore tests/cluster \
 	  --ignore-glob 'tests/store/*_spread.py' --ignore tests/store/test_two_writers.py \
 	  --ignore tests/installations/test_local_executor.py --ignore tests/installations/test_killed_worker.py \
+	  --ignore tests/brokers/test_killed_brokers.py --ignore tests/brokers/test_lost_records.py \
 	  -m heavy $(PYTEST)
 
 store: jars kafka s3 s3a ## run the whole on a lake in an S3-compatible store, and what goes wrong with one

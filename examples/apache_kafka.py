@@ -13,6 +13,7 @@ import socket
 import subprocess
 import tempfile
 import uuid
+from contextlib import ExitStack
 from pathlib import Path
 
 from confluent_kafka import KafkaException, TopicPartition
@@ -61,7 +62,7 @@ class ApacheKafka(Broker):
 
     def _begin(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="strandline-kafka-"))
-        port, controller = _free_ports()
+        port, controller = free_ports(2)
         self.bootstrap = f"127.0.0.1:{port}"
         form = _PROPERTIES + self.properties
         settings = form.format(port=port, controller=controller, folder=self._folder)
@@ -80,7 +81,7 @@ class ApacheKafka(Broker):
 
     def start(self) -> None:
         """Starts the broker on what it had; TimeoutError where it does not answer."""
-        command = self._java("kafka.Kafka")
+        command = java("kafka.Kafka", str(self._settings))
         self._keeper = keeper.started({"kafka": command}, os.environ, self._folder)
         try:
             self._admin.list_topics(timeout=_START_SECONDS)
@@ -119,24 +120,30 @@ class ApacheKafka(Broker):
             done.result(_ANSWER_SECONDS)
 
     def _format(self) -> None:
-        command = self._java("kafka.tools.StorageTool", "format", "-t", _cluster(), "-c")
+        form = ("format", "-t", cluster(), "-c", str(self._settings))
         with (self._folder / "format.log").open("wb") as log:
-            subprocess.run(command, stdout=log, stderr=log, timeout=_START_SECONDS, check=True)
-
-    def _java(self, main: str, *arguments: str) -> list[str]:
-        home = os.environ.get("JAVA_HOME")
-        java = str(Path(home) / "bin" / "java") if home else "java"
-        memory = ("-Xmx512m", "-XX:+UseSerialGC")
-        return [java, *memory, "-cp", f"{LIBRARIES}/*", main, *arguments, str(self._settings)]
+            subprocess.run(
+                java("kafka.tools.StorageTool", *form),
+                stdout=log, stderr=log, timeout=_START_SECONDS, check=True,
+            )  # fmt: skip
 
 
-def _cluster() -> str:
-    """An id as Kafka spells them: 22 letters, the first of which is no dash."""
+def java(main: str, *arguments: str, options: tuple[str, ...] = ("-Xmx512m",)) -> list[str]:
+    """The command that runs a program of Kafka's."""
+    home = os.environ.get("JAVA_HOME")
+    program = str(Path(home) / "bin" / "java") if home else "java"
+    return [program, "-XX:+UseSerialGC", *options, "-cp", f"{LIBRARIES}/*", main, *arguments]
+
+
+def cluster() -> str:
+    """A new id as Kafka spells them: 22 letters, the first of which is no dash."""
     return "s" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
 
 
-def _free_ports() -> tuple[int, int]:
-    with socket.socket() as one, socket.socket() as other:
-        for each in (one, other):
+def free_ports(count: int) -> list[int]:
+    """So many ports of the loopback interface that nobody listens on."""
+    with ExitStack() as free:
+        sockets = [free.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
             each.bind(("127.0.0.1", 0))
-        return one.getsockname()[1], other.getsockname()[1]
+        return [each.getsockname()[1] for each in sockets]

@@ -95,9 +95,9 @@ class Shop:
         found = QueryBuilder().register("stored", table).execute("SELECT * FROM stored")
         return pa.table(found.read_all()).to_pylist()
 
-    def history(self, version=None):
+    def history(self, version=None, table="public.item"):
         """The versions as one reads them, by key and position: `1: ada|update`."""
-        rows = self.rows(self.lake.history("public.item"), version)
+        rows = self.rows(self.lake.history(table), version)
         return [
             f"{row['id']}: {row['name']}" + (f"|{row['_closed_by']}" if row["_closed_by"] else "")
             for row in sorted(rows, key=lambda row: (row["id"], row["_seq_from"]))

@@ -33,6 +33,8 @@ from strandline.runs.segment import Segment, Watermarks
 ANSWER_SECONDS = 10.0  # for one request, and so for an unreachable broker
 PATIENCE_SECONDS = 30.0  # without one record or end of partition while a segment is read
 
+# An offset that cannot be read has one code, and why it cannot only in its text.
+_TRUNCATED = KafkaError(KafkaError._LOG_TRUNCATION).str()  # noqa: SLF001 - the binding's public name
 _NO_TOPIC_ID = "A" * 22  # KIP-516's zero UUID: the broker has no ids
 _MESSAGE_OVERHEAD = 100  # bytes; what a record costs beside its key, value and headers
 
@@ -255,9 +257,21 @@ class KafkaSegments(BaseHook):
             raise self._unreachable(error.args[0]) from error
 
     def _describe(self, topics: Collection[str]) -> dict[str, TopicDescription | KafkaError]:
-        """Those that exist; an error in place of what this user may not see."""
-        if not topics:
-            return {}
+        """Those that exist; an error in place of what this user may not see.
+
+        The broker that is asked is one that the cluster named before, and may be dead by now. The
+        list of topics comes from any that lives, and names another.
+        """
+        deadline = time.monotonic() + self._patience_seconds
+        while True:
+            try:
+                return self._described(topics) if topics else {}
+            except Transient:
+                if time.monotonic() > deadline:
+                    raise
+                self._topics()
+
+    def _described(self, topics: Collection[str]) -> dict[str, TopicDescription | KafkaError]:
         futures = self._admin.describe_topics(
             TopicCollection(list(topics)),
             include_authorized_operations=True,
@@ -364,19 +378,19 @@ class KafkaSegments(BaseHook):
         """What somebody has to do about the error; None where a retry may help."""
         topic, partition = place
         where = f"{topic}[{partition}]"
-        if _is(error, KafkaError._AUTO_OFFSET_RESET):  # noqa: SLF001 - the binding's public name
-            return (
-                f"{where}: retention deleted records between planning and landing; "
-                "the next run of this DAG records the gap and goes on behind it"
-            )
-        if _is(error, KafkaError._LOG_TRUNCATION):  # noqa: SLF001 - likewise
+        if _is(error, KafkaError._AUTO_OFFSET_RESET) and _TRUNCATED in error.str():  # noqa: SLF001 - the binding's public name
             return (
                 f"{where}: the brokers lost records that are landed, and others have their "
                 f"offsets ({error.str()}): a leader was elected uncleanly, or a disk restored. "
-                "Nothing of this partition is landed meanwhile. Stop the connector, trigger "
-                "the backfill DAG for this topic from the broker's end offset on, delete the "
-                "topic and create it again, start the connector, and let it take a snapshot "
-                "of the table"
+                "Nothing of this partition is landed meanwhile. Stop the connector; trigger the "
+                f"backfill DAG with topic {topic}, partition {partition} and the broker end offset "
+                "as start_offset (none where it is -1); delete the topic and create it again; "
+                "start the connector, and let it take a snapshot of the topic's table"
+            )
+        if _is(error, KafkaError._AUTO_OFFSET_RESET):  # noqa: SLF001 - likewise
+            return (
+                f"{where}: retention deleted records between planning and landing; "
+                "the next run of this DAG records the gap and goes on behind it"
             )
         if _is(error, KafkaError.TOPIC_AUTHORIZATION_FAILED):
             return self._forbidden(str(topic))

@@ -248,11 +248,8 @@ class _Run:
         self, starts: Mapping[Segment, int], seen: Mapping[Segment, int | None]
     ) -> dict[Segment, int]:
         """Leader epochs of the records right before the starts, where they are landed."""
-        return {
-            one: self._epoch(one) or 0
-            for one, start in starts.items()
-            if start == seen[one] and self._epoch(one) not in (None, _UNKNOWN)
-        }
+        known = {one: self._epoch(one) for one, start in starts.items() if start == seen[one]}
+        return {one: epoch for one, epoch in known.items() if epoch not in {None, _UNKNOWN}}
 
     def _epoch(self, segment: Segment) -> int | None:
         return self.table.transaction_version(_epoch_id(segment))
