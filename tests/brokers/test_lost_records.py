@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from samples.events import Stream
 from strandline_airflow.landing import land_run
-from strandline_airflow.landing.kafka import Unread
+from strandline_airflow.landing.complaints import Unread
 
 pytestmark = pytest.mark.heavy
 

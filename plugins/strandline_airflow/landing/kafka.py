@@ -4,7 +4,6 @@ An Airflow connection of type `kafka` holds librdkafka's configuration as JSON i
 the official Kafka provider. Nothing here depends on consumer groups: offsets live in the lake.
 """
 
-import shlex
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future
@@ -29,18 +28,15 @@ from confluent_kafka.admin import AclOperation, AdminClient, OffsetSpec, TopicDe
 
 from strandline.errors import Terminal, Transient
 from strandline.runs.segment import Segment, Watermarks
+from strandline_airflow.landing.complaints import Complaints, Place, Unread, is_code, is_end
 
 ANSWER_SECONDS = 10.0  # for one request, and so for an unreachable broker
 PATIENCE_SECONDS = 30.0  # without one record or end of partition while a segment is read
 
-# An offset that cannot be read has one code, and why it cannot only in its text.
-_TRUNCATED = KafkaError(KafkaError._LOG_TRUNCATION).str()  # noqa: SLF001 - the binding's public name
 _NO_TOPIC_ID = "A" * 22  # KIP-516's zero UUID: the broker has no ids
 _MESSAGE_OVERHEAD = 100  # bytes; what a record costs beside its key, value and headers
 
 _OF_ONE_TOPIC = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_AUTHORIZATION_FAILED)
-
-_Place = tuple[str | None, int | None]  # topic and partition, as librdkafka says them
 
 _DEFAULTS = {
     "fetch.wait.max.ms": 100,
@@ -72,14 +68,6 @@ class Barrier:
     taken_at: datetime
 
 
-class Unread(Terminal):
-    """Segments that cannot be read until somebody has changed something; the others were read."""
-
-    def __init__(self, reasons: Mapping[Segment, str]) -> None:
-        super().__init__("; ".join(reasons.values()))
-        self.segments = frozenset(reasons)
-
-
 class KafkaSegments(BaseHook):
     """Reads segments from the cluster of an Airflow connection; use it in a `with` block.
 
@@ -100,7 +88,7 @@ class KafkaSegments(BaseHook):
         self.kafka_conn_id = kafka_conn_id
         self._patience_seconds = patience_seconds
         self._config = {"group.id": group, **self._read_connection()}
-        self._complaints = _Complaints()
+        self._complaints = Complaints(kafka_conn_id, self._config)
         self._admin = self._new(AdminClient)
         self._consumer: Consumer | None = None
 
@@ -119,7 +107,7 @@ class KafkaSegments(BaseHook):
     @property
     def servers(self) -> str:
         """The brokers that were named, and where."""
-        return f"{self._config['bootstrap.servers']} of Airflow connection '{self.kafka_conn_id}'"
+        return self._complaints.servers
 
     def barrier(self, owns: Callable[[str], bool], known: Iterable[str] = ()) -> Barrier:
         """The watermarks of all partitions of the topics that `owns` accepts, in one pass.
@@ -134,7 +122,9 @@ class KafkaSegments(BaseHook):
             for topic in topics.values()
             for partition in topic.partitions
         ]
-        forbidden = {name: self._forbidden(name) for name in sorted(described.keys() - topics)}
+        forbidden = {
+            name: self._complaints.forbidden(name) for name in sorted(described.keys() - topics)
+        }
         # Starts first: what retention deletes in between makes a segment fail, never disappear.
         starts = self._offsets(partitions, OffsetSpec.earliest())
         ends = self._offsets(partitions, OffsetSpec.latest())
@@ -155,7 +145,7 @@ class KafkaSegments(BaseHook):
         found = self._offsets(asked, OffsetSpec.for_timestamp(millis))
         for place, offset in found.items():
             if isinstance(offset, str):
-                raise Transient(f"{place[0]}[{place[1]}]: {offset}; {self._where()}")
+                raise Transient(f"{place[0]}[{place[1]}]: {offset}; {self._complaints.where}")
         return {
             place: offset if isinstance(offset, int) and offset >= 0 else partitions[place].end
             for place, offset in found.items()
@@ -166,7 +156,7 @@ class KafkaSegments(BaseHook):
         ids = {}
         for name, topic in self._describe(topics).items():
             if isinstance(topic, KafkaError):
-                raise Terminal(self._forbidden(name))
+                raise Terminal(self._complaints.forbidden(name))
             ids[name] = _topic_id(topic)
         return ids
 
@@ -185,8 +175,8 @@ class KafkaSegments(BaseHook):
         long, and `Unread`, after all that can be read, where the broker no longer has a start or
         what was before it, or does not let this user read.
         """
-        segments: dict[_Place, Segment] = {(one.topic, one.partition): one for one in starts}
-        chunk: dict[_Place, list[Message]] = {}
+        segments: dict[Place, Segment] = {(one.topic, one.partition): one for one in starts}
+        chunk: dict[Place, list[Message]] = {}
         size = 0
         refused: dict[Segment, str] = {}
         consumer = self._assigned(starts, epochs or {})
@@ -281,7 +271,7 @@ class KafkaSegments(BaseHook):
         return {
             topic: answer
             for topic, answer in answers.items()
-            if not _is(answer, KafkaError.UNKNOWN_TOPIC_OR_PART)
+            if not is_code(answer, KafkaError.UNKNOWN_TOPIC_OR_PART)
         }
 
     def _answer(self, future: Future[Any]) -> Any:
@@ -289,7 +279,7 @@ class KafkaSegments(BaseHook):
         try:
             return future.result()
         except KafkaException as error:
-            if any(_is(error.args[0], code) for code in _OF_ONE_TOPIC):
+            if any(is_code(error.args[0], code) for code in _OF_ONE_TOPIC):
                 return error.args[0]
             raise self._unreachable(error.args[0]) from error
 
@@ -324,10 +314,10 @@ class KafkaSegments(BaseHook):
 
     def _records(
         self,
-        segments: Mapping[_Place, Segment],
+        segments: Mapping[Place, Segment],
         consumer: Consumer,
         refused: dict[Segment, str],
-    ) -> Iterator[tuple[_Place, Message]]:
+    ) -> Iterator[tuple[Place, Message]]:
         """Records up to the ends of the segments, each with its topic and partition.
 
         A range may end in a hole (an aborted transaction), so three things end it: its last offset,
@@ -340,18 +330,18 @@ class KafkaSegments(BaseHook):
             message = consumer.poll(0.5)
             if message is None:
                 if time.monotonic() > deadline:
-                    raise self._silent(reading.values())
+                    raise self._complaints.silent(reading.values(), self._patience_seconds)
                 continue
             place = message.topic(), message.partition()
             offset, error = message.offset(), message.error()
-            if error is not None and (reason := self._refusal(place, error)):
+            if error is not None and (reason := self._complaints.refusal(place, error)):
                 for each in [each for each in reading if place in (each, (each[0], None))]:
                     one = reading.pop(each)
                     refused[one] = reason
                     consumer.incremental_unassign([TopicPartition(one.topic, one.partition)])
                 continue
-            if offset is None or not (error is None or _is_end(error)):
-                raise self._unreadable(place, error)
+            if offset is None or not (error is None or is_end(error)):
+                raise self._complaints.unreadable(place, error)
             segment = reading.get(place)
             if segment is None:
                 continue  # was on its way when its partition was done
@@ -362,90 +352,9 @@ class KafkaSegments(BaseHook):
                 consumer.incremental_unassign([TopicPartition(segment.topic, segment.partition)])
             deadline = time.monotonic() + self._patience_seconds
 
-    def _silent(self, segments: Iterable[Segment]) -> Transient:
-        waiting = ", ".join(map(str, segments))
-        return Transient(
-            f"nothing came from {waiting} for {self._patience_seconds:.0f} s; {self._where()}"
-        )
-
-    def _unreadable(self, place: _Place, error: KafkaError | None) -> Exception:
-        if error is None:
-            return Transient(f"librdkafka gave a record without coordinates; {self._where()}")
-        topic, partition = place
-        return Transient(f"{topic}[{partition}] cannot be read: {error.str()}; {self._where()}")
-
-    def _refusal(self, place: _Place, error: KafkaError) -> str | None:
-        """What somebody has to do about the error; None where a retry may help."""
-        topic, partition = place
-        where = f"{topic}[{partition}]"
-        if _is(error, KafkaError._AUTO_OFFSET_RESET) and _TRUNCATED in error.str():  # noqa: SLF001 - the binding's public name
-            return (
-                f"{where}: the brokers lost records that are landed, and others have their "
-                f"offsets ({error.str()}): a leader was elected uncleanly, or a disk restored. "
-                "Nothing of this partition is landed meanwhile. Stop the connector; trigger the "
-                f"backfill DAG with topic {topic}, partition {partition} and the broker end offset "
-                "as start_offset (none where it is -1); delete the topic and create it again; "
-                "start the connector, and let it take a snapshot of the topic's table"
-            )
-        if _is(error, KafkaError._AUTO_OFFSET_RESET):  # noqa: SLF001 - likewise
-            return (
-                f"{where}: retention deleted records between planning and landing; "
-                "the next run of this DAG records the gap and goes on behind it"
-            )
-        if _is(error, KafkaError.TOPIC_AUTHORIZATION_FAILED):
-            return self._forbidden(str(topic))
-        return None
-
     def _unreachable(self, error: KafkaError) -> Exception:
         self._admin.poll(0)  # hands over the complaints
-        if self._complaints.refused:
-            return Terminal(
-                f"Kafka refuses Airflow connection '{self.kafka_conn_id}': {self._where()}"
-            )
-        return Transient(f"Kafka does not answer ({error.str()}); {self._where()}")
-
-    def _forbidden(self, topic: str) -> str:
-        user = shlex.quote(f"User:{self._config.get('sasl.username', 'NAME')}")
-        return (
-            f"topic {topic}: Kafka does not let the user of Airflow connection "
-            f"'{self.kafka_conn_id}' read it. Nothing of it is landed until then, and nothing is "
-            "lost but what retention deletes meanwhile. Give the right: kafka-acls.sh "
-            f"--bootstrap-server {self._config['bootstrap.servers']} --add --allow-principal "
-            f"{user} --operation Read --topic {topic}, and take away what denies it, which "
-            f"kafka-acls.sh --list --topic {topic} shows"
-        )
-
-    def _where(self) -> str:
-        return (
-            f"broker {self.servers}{self._complaints}: check that it runs, that this worker may "
-            "reach it, and the connection's extra"
-        )
-
-
-class _Complaints:
-    """The last thing that librdkafka said went wrong, beside its general 'all brokers down'."""
-
-    def __init__(self) -> None:
-        self._last = ""
-        self.refused = False
-
-    def __call__(self, error: KafkaError) -> None:
-        if _is(error, KafkaError._ALL_BROKERS_DOWN):  # noqa: SLF001 - the binding's public name
-            return
-        self._last = error.str()
-        self.refused = _is(error, KafkaError._AUTHENTICATION)  # noqa: SLF001 - likewise
-
-    def __str__(self) -> str:
-        return f" ({self._last})" if self._last else ""
-
-
-def _is(error: object, code: int) -> bool:
-    return isinstance(error, KafkaError) and error.code() == code
-
-
-def _is_end(error: KafkaError) -> bool:
-    """Whether it is none, but says that a partition ends here."""
-    return _is(error, KafkaError._PARTITION_EOF)  # noqa: SLF001 - the binding's public name
+        return self._complaints.unreachable(error)
 
 
 def _offset(future: Future[Any]) -> int | str:

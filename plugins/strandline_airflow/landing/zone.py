@@ -21,7 +21,8 @@ from strandline.alone.stores.landing import LANDING
 from strandline.errors import Terminal
 from strandline.runs.lake import SourceLake
 from strandline.runs.segment import Gap, Landed, Segment, incarnation
-from strandline_airflow.landing.kafka import KafkaSegments, Unread
+from strandline_airflow.landing.complaints import Unread
+from strandline_airflow.landing.kafka import KafkaSegments
 from strandline_airflow.ledger import Claim, Ledger, Superseded
 
 log = logging.getLogger(__name__)
