@@ -328,7 +328,8 @@ class KafkaSegments(BaseHook):
         deadline = time.monotonic() + self._patience_seconds
         while reading:
             message = consumer.poll(0.5)
-            if message is None:
+            # That librdkafka may not ask for the group's coordinator keeps no record from coming.
+            if message is None or is_code(message.error(), KafkaError.GROUP_AUTHORIZATION_FAILED):
                 if time.monotonic() > deadline:
                     raise self._complaints.silent(reading.values(), self._patience_seconds)
                 continue
