@@ -32,8 +32,7 @@ test: jars s3 lint ## check style, types and import rules, then run the tests
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
 # Of the installations that `make airflow` makes, the one that has the most parts; of the store what
-# `make store` tries without a driver of its own; of what brokers of `make brokers` suffer, the death
-# of a leader.
+# `make store` tries without a driver of its own; of the brokers of `make brokers` a leader's death.
 e2e: jars chromium kafka registry s3 s3a postgres trino duckdb ## run what `make test` has no time for outside of Spark: DAGs, the browser
 	@$(WITH_JAVA) exec $(BIN)/python -m pytest tests --ignore tests/spark --ignore tests/cluster \
 	  --ignore-glob 'tests/store/*_spread.py' --ignore tests/store/test_two_writers.py \

@@ -328,20 +328,17 @@ class KafkaSegments(BaseHook):
         deadline = time.monotonic() + self._patience_seconds
         while reading:
             message = consumer.poll(0.5)
-            # That librdkafka may not ask for the group's coordinator keeps no record from coming.
-            if message is None or is_code(message.error(), KafkaError.GROUP_AUTHORIZATION_FAILED):
+            if message is None:
                 if time.monotonic() > deadline:
                     raise self._complaints.silent(reading.values(), self._patience_seconds)
                 continue
             place = message.topic(), message.partition()
             offset, error = message.offset(), message.error()
-            if error is not None and (reason := self._complaints.refusal(place, error)):
-                for each in [each for each in reading if place in (each, (each[0], None))]:
-                    one = reading.pop(each)
-                    refused[one] = reason
+            if error is not None and not is_end(error):
+                for one in self._refused(reading, refused, place, error):
                     consumer.incremental_unassign([TopicPartition(one.topic, one.partition)])
                 continue
-            if offset is None or not (error is None or is_end(error)):
+            if offset is None:
                 raise self._complaints.unreadable(place, error)
             segment = reading.get(place)
             if segment is None:
@@ -352,6 +349,28 @@ class KafkaSegments(BaseHook):
                 del reading[place]
                 consumer.incremental_unassign([TopicPartition(segment.topic, segment.partition)])
             deadline = time.monotonic() + self._patience_seconds
+
+    def _refused(
+        self,
+        reading: dict[Place, Segment],
+        refused: dict[Segment, str],
+        place: Place,
+        error: KafkaError,
+    ) -> list[Segment]:
+        """The segments that the error ends, of which `reading` has none any more.
+
+        Those of the partition, or of the topic where the error names none. Raises `Transient` where
+        a retry may help.
+        """
+        if is_code(error, KafkaError.GROUP_AUTHORIZATION_FAILED):
+            return []  # librdkafka looks for the group by itself; only lag tools need it
+        reason = self._complaints.refusal(place, error)
+        if reason is None:
+            raise self._complaints.unreadable(place, error)
+        there = [each for each in reading if place in {each, (each[0], None)}]
+        ended = [reading.pop(each) for each in there]
+        refused.update(dict.fromkeys(ended, reason))
+        return ended
 
     def _unreachable(self, error: KafkaError) -> Exception:
         self._admin.poll(0)  # hands over the complaints
