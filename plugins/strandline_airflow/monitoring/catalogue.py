@@ -272,7 +272,9 @@ def _commit(uri: str, version: int) -> _Commit | None:
     actions = list(commit.actions(text))
     transactions = [action["txn"] for action in actions if "txn" in action]
     (info,) = (action["commitInfo"] for action in actions if "commitInfo" in action)
-    reached = {_place(each["appId"]): int(each["version"]) for each in transactions}
+    # A place has two parts; what else landing keeps of one, such as its leader epoch, has more.
+    offsets = [each for each in transactions if each["appId"].count("/") == 1]
+    reached = {_place(each["appId"]): int(each["version"]) for each in offsets}
     return _Commit(datetime.fromtimestamp(info["timestamp"] / 1000, UTC), reached)
 
 
