@@ -327,10 +327,11 @@ class KafkaSegments(BaseHook):
         reading = dict(segments)
         deadline = time.monotonic() + self._patience_seconds
         while reading:
+            # Complaints alone are silence, too, however many there are.
+            if time.monotonic() > deadline:
+                raise self._complaints.silent(reading.values(), self._patience_seconds)
             message = consumer.poll(0.5)
             if message is None:
-                if time.monotonic() > deadline:
-                    raise self._complaints.silent(reading.values(), self._patience_seconds)
                 continue
             place = message.topic(), message.partition()
             offset, error = message.offset(), message.error()

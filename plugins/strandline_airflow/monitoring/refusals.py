@@ -6,7 +6,7 @@ from datetime import datetime
 from strandline.errors import StrandlineError, Terminal
 from strandline.sources.source import NotifierSpec, Source
 from strandline_airflow.addresses import overview
-from strandline_airflow.monitoring.watching import is_due
+from strandline_airflow.monitoring.reminders import is_due, reminder
 from strandline_airflow.notifiers import Message, identity, of_environment, send_to_all
 
 
@@ -33,16 +33,12 @@ def _specs(others: Iterable[Source]) -> tuple[NotifierSpec, ...]:
 
 def _message(refused: Sequence[str], instant: datetime) -> Message:
     what = "a source file is" if len(refused) == 1 else f"{len(refused)} source files are"
-    cause, page = "\n".join(refused), overview()
-    return Message(
-        title=f"Strandline: {what} refused",
-        text=f"{cause}\nNothing of it is landed, compacted or watched until it is mended. It is "
-        f"told again once an hour, and not when it is over.\n{page}",
-        url=page,
-        alerts=(
-            {
-                "source": None, "table": None, "kind": "refused", "ended": False,
-                "since": instant.isoformat(), "behind_seconds": None, "cause": cause, "url": page,
-            },
-        ),
-    )  # fmt: skip
+    return reminder(
+        f"{what} refused",
+        "\n".join(refused),
+        meanwhile="Nothing of it is landed, compacted or watched",
+        kind="refused",
+        source=None,
+        page=overview(),
+        instant=instant,
+    )

@@ -28,6 +28,7 @@ from strandline_airflow import metrics
 from strandline_airflow.addresses import page_of
 from strandline_airflow.ledger import Claim, Ledger, Superseded
 from strandline_airflow.monitoring import catalogue
+from strandline_airflow.monitoring.reminders import is_due, reminder
 from strandline_airflow.notifiers import (
     Message,
     configured,
@@ -47,7 +48,6 @@ WATCH = pa.schema(
 )
 KEPT = timedelta(days=1)  # what nobody would take for so long is told to nobody
 _ID = "watch"
-_REMINDING = 5  # the minutes of an hour in which its first look falls
 _TIDY = 100  # commits, after which the files of old states go
 
 
@@ -165,11 +165,6 @@ class Watcher:
         return kept
 
 
-def is_due(instant: datetime, *, failed_before: bool) -> bool:
-    """Whether what nobody keeps on record is told at this look: at the first, and once an hour."""
-    return not failed_before or instant.minute < _REMINDING
-
-
 def of_source(source: Source) -> tuple[Condition, ...]:
     """What the last look found wrong with a source as a whole, as it was told; no look is made."""
     table = _ledger(source).open()
@@ -208,19 +203,15 @@ def _unwatched(source: str, error: Exception, instant: datetime) -> Message:
     # The text of an error that is not ours may be long, and hold anything.
     unforeseen = f"{type(error).__name__}: the log of watch__freshness has the rest"
     cause = str(error) if isinstance(error, StrandlineError) else unforeseen
-    page = page_of(source)
-    return Message(
-        title=f"Strandline: {source}: cannot be watched",
-        text=f"{cause}\nNothing else is told of {source} until this is mended. It is told again "
-        f"once an hour, and not when it is over.\n{page}",
-        url=page,
-        alerts=(
-            {
-                "source": source, "table": None, "kind": "unwatched", "ended": False,
-                "since": instant.isoformat(), "behind_seconds": None, "cause": cause, "url": page,
-            },
-        ),
-    )  # fmt: skip
+    return reminder(
+        f"{source}: cannot be watched",
+        cause,
+        meanwhile=f"Nothing else is told of {source}",
+        kind="unwatched",
+        source=source,
+        page=page_of(source),
+        instant=instant,
+    )
 
 
 def _plainly(alert: Alert, page: str) -> dict[str, Any]:

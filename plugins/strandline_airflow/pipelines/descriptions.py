@@ -35,7 +35,7 @@ WATCH = Description(
     "Looks at every source, and tells what has gone wrong and what is over",
     "A task for each source. It tells the notifiers of the source's file, or those of the variable "
     "`STRANDLINE_NOTIFIERS`, once when something starts and once when it ends. The task "
-    "`refused-files` fails while a source file is not right, and tells that once an hour. Paused, "
+    "`_refused_files` fails while a source file is not right, and tells that once an hour. Paused, "
     "it tells nothing: unpause it with the first source.",
 )
 

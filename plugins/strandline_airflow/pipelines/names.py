@@ -3,7 +3,7 @@
 from strandline.sources.source import Source
 
 WATCH = "watch__freshness"
-REFUSED = "refused-files"  # its task for source files that are not right; no source is called so
+REFUSED = "_refused_files"  # its task for what is no source; the names of sources begin otherwise
 POOLS = "strandline__"
 
 

@@ -15,6 +15,7 @@ from strandline_airflow.ledger import Superseded
 from strandline_airflow.monitoring import watching
 from strandline_airflow.monitoring.watching import Watcher
 from strandline_airflow.notifiers import Message, identity, send
+from strandline_airflow.pipelines.names import REFUSED
 
 from examples.embedded_kafka import NOBODY
 from strandline.errors import SpecError, StrandlineError, Terminal, Transient
@@ -243,7 +244,7 @@ def test_the_dag_looks_at_every_source_for_itself(source_path, hold, hook):
     run = watch_dag(sources).test()
     states = {task.task_id: task.state for task in run.get_task_instances()}
     # The broken one has nothing to tell.
-    assert states == dict.fromkeys(("shop", "broken", "refused-files"), "success")
+    assert states == dict.fromkeys(("shop", "broken", "_refused_files"), "success")
     assert len(hook.posts) == 1
 
 
@@ -281,7 +282,7 @@ def watched(loaded, minute):
 
 
 def test_a_source_file_that_is_refused_is_told_once_an_hour_until_it_is_mended(one_refused, hook):
-    assert watched(one_refused, 7) == {"shop": "success", "refused-files": "failed"}
+    assert watched(one_refused, 7) == {"shop": "success", "_refused_files": "failed"}
     for minute in (12, 57, 60):
         watched(one_refused, minute)
     for post in hook.posts:
@@ -290,8 +291,14 @@ def test_a_source_file_that_is_refused_is_told_once_an_hour_until_it_is_mended(o
         assert "postgre" in post["text"]
     assert [post["alerts"][0]["since"][11:16] for post in hook.posts] == ["12:07", "13:00"]
     mended = Loaded(one_refused.sources, (), ())
-    assert watched(mended, 65) == {"shop": "success", "refused-files": "success"}
+    assert watched(mended, 65) == {"shop": "success", "_refused_files": "success"}
     assert len(hook.posts) == 2
+
+
+def test_no_source_can_be_called_as_the_task_that_tells_of_refused_files(source_path):
+    path = source_path.rename(source_path.with_name(f"{REFUSED}.toml"))
+    with pytest.raises(SpecError, match="name"):
+        source_file.load(path)
 
 
 def test_of_a_refused_file_those_are_told_whom_the_environment_names(
