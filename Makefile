@@ -14,6 +14,9 @@ KILLS ?= 0
 # So is `make bench-core`: BENCH="decode history --records 50000".
 BENCH ?=
 
+# Tests and runs start many processes: whatever the environment says, they find modules compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Spark talks to itself only, also on a machine that cannot resolve its own name.
 export SPARK_LOCAL_IP := 127.0.0.1
 

@@ -18,6 +18,9 @@ settings.register_profile("strandline", deadline=None)
 settings.load_profile("strandline")
 
 
+_ORDER = {name: n for n, name in enumerate(("spark", "e2e", "properties", "alone", "airflow"))}
+
+
 class _OneSpark(LoadFileScheduling):
     """A process takes a file's tests, which share what is slow to build, and one takes Spark's."""
 
@@ -30,8 +33,8 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_modifyitems(items):
-    """Spark's tests begin first, since they take one process the longest."""
-    items.sort(key=lambda item: not item.nodeid.startswith("tests/spark/"))
+    """Folders with files that take long begin first, so that no process waits for another long."""
+    items.sort(key=lambda item: _ORDER.get(item.nodeid.split("/")[1], len(_ORDER)))
 
 
 @pytest.fixture(scope="session")
