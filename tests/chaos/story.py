@@ -29,7 +29,7 @@ from strandline.runs.way import Way
 SOURCE = "shop"
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
-_SUBMIT = PROJECT / "plugins" / "strandline_airflow" / "bin" / "spark-submit"
+_SUBMIT = PROJECT / "plugins" / "strandline_airflow" / "submission" / "bin" / "spark-submit"
 _CONF = {
     **spark.SETTINGS,
     **spark.LOOPBACK,

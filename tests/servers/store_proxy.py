@@ -1,8 +1,8 @@
 """A proxy before an object store that refuses or holds requests, or hides new keys from listings.
 
-`python -m store_proxy STORE PORT` serves it, in a process of its own: delta-rs keeps Python waiting
-while it asks a store. What it is to do is put to `/-/orders` as JSON; a GET of that is answered as
-soon as a request is held.
+`python -m servers.store_proxy STORE PORT` serves it, in a process of its own: delta-rs keeps Python
+waiting while it asks a store. What it is to do is put to `/-/orders` as JSON; a GET of that is
+answered as soon as a request is held.
 """
 
 import json
@@ -26,6 +26,7 @@ _CODES = {400: "ExpiredToken", 403: "AccessDenied", 503: "SlowDown"}
 _LISTED = re.compile(rb"<Contents>.*?<Key>(.*?)</Key>.*?</Contents>", re.DOTALL)
 _OWN = {"connection", "transfer-encoding", "content-length", "keep-alive"}
 _START_SECONDS = 60
+_TESTS = Path(__file__).parents[1]
 
 
 @dataclass
@@ -118,8 +119,8 @@ def opened(home: Path, store: int) -> Iterator[Proxy]:
         port = one.getsockname()[1]
     log = home / "proxy.log"
     with log.open("wb") as told:
-        command = [sys.executable, __file__, str(store), str(port)]
-        process = subprocess.Popen(command, stdout=told, stderr=told)
+        command = [sys.executable, "-m", "servers.store_proxy", str(store), str(port)]
+        process = subprocess.Popen(command, cwd=_TESTS, stdout=told, stderr=told)
     try:
         wait_until_ready(process, lambda: listens(port), log, _START_SECONDS)
         yield Proxy(port)
