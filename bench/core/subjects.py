@@ -21,7 +21,8 @@ from strandline.law.decode.general import Decoder, Outcome
 from strandline.law.facts import Facts
 from strandline.law.facts.survey import columns_of
 from strandline.law.landed import Landed
-from strandline.law.onward import Heads, Piece, Runner
+from strandline.law.onward import Piece, Runner
+from strandline.law.plain.continued import Heads
 from strandline.law.plain.fold import Fences
 from strandline.law.plain.keys import PlainKeys
 from strandline.law.shard import Known, Making, Read, Reader

@@ -1,7 +1,9 @@
 """What a run changes in a history: how its versions differ from the rows that stand there."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,44 +11,155 @@ from deltalake import DeltaTable
 
 from strandline.alone.stores import history
 from strandline.alone.stores.history import Place, Replacement, Standing
-from strandline.changes.columns import RECORDED_AT, SCOPE, SEQ_SEEN
-from strandline.changes.version import Version
+from strandline.cells.instants import micros
+from strandline.changes.columns import (
+    IS_CURRENT,
+    IS_HEAD,
+    RECORDED_AT,
+    SCOPE,
+    SEQ_SEEN,
+    VALID_TO,
+)
 from strandline.law.continuation import Run
-from strandline.law.plain import heads
+from strandline.law.plain.continued import Onward
+from strandline.law.versions import Versions
 from strandline.runs.receipt import Counts
 
-# When it was recorded is no part of a version; nor is what only Spark goes on from.
+# When it was recorded is no part of a version; nor is what only the next run goes on from.
 _PASSING = frozenset({RECORDED_AT, SCOPE, SEQ_SEEN})
 
 
-def replacement(stored: DeltaTable | None, standing: Standing, found: Run) -> Replacement:
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a run changes in a history, and what is counted of it.
+
+    `come` versions are new or other ones, `gone` are no more as they were. `made` are all versions
+    of the keys that it has looked at, since their last ones of before where keys went on, `stood`
+    those that stood in their place.
+    """
+
+    replacement: Replacement
+    come: int
+    gone: int
+    made: int
+    made_open: int
+    stood: int
+    stood_open: int
+
+    def __add__(self, other: "Change") -> "Change":
+        """Both, of other keys."""
+        one, two = self.replacement, other.replacement
+        rows = pa.concat_tables([one.come, two.come])
+        both = replace(one, come=rows, gone=[*one.gone, *two.gone])
+        numbers = {name: getattr(self, name) + getattr(other, name) for name in _NUMBERS}
+        return Change(both, **numbers)
+
+    @property
+    def closed(self) -> int:
+        """How many more versions have ended than before."""
+        return (self.made - self.made_open) - (self.stood - self.stood_open)
+
+    def totals(self, before: Counts | None) -> Mapping[str, int]:
+        """How many versions the history has after the run, and how many of them are open.
+
+        `before`: how many it had; None where the run has looked at all keys.
+        """
+        had = Counts() if before is None else before
+        stood, stood_open = (0, 0) if before is None else (self.stood, self.stood_open)
+        return {
+            "history_rows": had.history_rows - stood + self.made,
+            "current_rows": had.current_rows - stood_open + self.made_open,
+        }
+
+
+_NUMBERS = tuple(of.name for of in fields(Change) if of.name != "replacement")
+
+
+def change(
+    stored: DeltaTable | None, standing: Standing, found: Run, forgotten: str | None = None
+) -> Change:
     """Which versions come and which go, of those that the run has looked at.
 
     What stands is asked of the table itself: another release, or another rule, has made it.
+    Versions that ended before `forgotten` (an ISO-8601 instant) are no longer kept.
+    Raises `BeyondAloneError` where a column's name cannot be written here.
     """
-    columns, versions = found.found.columns, found.found.versions
-    heads = _heads(versions)
-    places = {_place(version): version for version in versions}
+    history.admit(found.found.columns)
+    derived = _derived(stored, standing, found, forgotten)
+    return derived if found.onward is None else derived + _gone_on(found, found.onward, forgotten)
+
+
+def _derived(
+    stored: DeltaTable | None, standing: Standing, found: Run, forgotten: str | None
+) -> Change:
+    columns = found.found.columns
+    new = _made(found)
+    new = Standing.of(new.rows.filter(_remembered(new.rows, forgotten)))
+    same = _same(standing, new)
+    rows = _recorded(new, standing, same)
     anew = stored is None or (found.whole and not history.has(stored, columns))
-    same = _same(standing, _made(found)) - _with_seen(standing)
     if anew:
-        times = standing.rows[RECORDED_AT].to_pylist() if same else []
-        come = [
-            replace(version, recorded_at=times[standing.places[at]]) if at in same else version
-            for at, version in places.items()
-        ]
-        return Replacement(columns, come, (), heads, whole=True)
-    come = [version for at, version in places.items() if at not in same]
-    gone = [at for at in standing.places if at not in same]
-    return Replacement(columns, come, gone, heads, whole=False)
+        replacement = Replacement(columns, rows, (), whole=True)
+    else:
+        staying = _seen_alike(new, standing, same)
+        come = rows.filter(pa.array([place not in staying for place in new.places], pa.bool_()))
+        gone = [place for place in standing.places if place not in staying]
+        replacement = Replacement(columns, come, gone, whole=False)
+    return Change(
+        replacement,
+        come=len(new.places) - (0 if anew else len(same)),
+        gone=len(standing.places) - len(same),
+        made=len(new.places),
+        made_open=new.open,
+        stood=len(standing.places),
+        stood_open=standing.open,
+    )
 
 
-def _with_seen(standing: Standing) -> frozenset[Place]:
-    """The places of versions beside which it stands what their keys had seen before this run."""
-    if SEQ_SEEN not in standing.rows.column_names:
-        return frozenset()
-    texts = standing.rows[SEQ_SEEN].to_pylist()
-    return frozenset(at for at, n in standing.places.items() if heads.is_seen(texts[n]))
+def _gone_on(found: Run, made: Onward, forgotten: str | None) -> Change:
+    """The last version of each key goes, for what takes its place: more is noted beside it now."""
+    columns, moment = found.found.columns, micros(_versions(found).recorded_at)
+    rows = history.gone_on(made, columns, found.found.topic, moment)
+    kept = _remembered(rows, forgotten)
+    rows = rows.filter(kept)
+    gone = [(k, seq) for k, seq in zip(made.keys, made.stood, strict=True) if seq is not None]
+    is_new = [recorded is None for recorded in made.recorded]
+    return Change(
+        Replacement(columns, rows, gone, whole=False),
+        come=sum(new and keep for new, keep in zip(is_new, kept.to_pylist(), strict=True)),
+        gone=len(gone) - is_new.count(False),
+        made=rows.num_rows,
+        made_open=rows[IS_CURRENT].to_pylist().count(True),
+        stood=len(gone),
+        stood_open=sum(made.was_open),
+    )
+
+
+def _remembered(rows: pa.Table, forgotten: str | None) -> pa.Array:
+    """For each row whether the source's retention keeps it."""
+    if forgotten is None:
+        return pa.array([True] * rows.num_rows, pa.bool_())
+    moment = pa.scalar(datetime.fromisoformat(forgotten).astimezone(UTC), rows[VALID_TO].type)
+    late = pc.fill_null(pc.greater_equal(rows[VALID_TO], moment), fill_value=True)
+    return pc.or_(rows[IS_HEAD], late).combine_chunks()
+
+
+def _recorded(new: Standing, standing: Standing, same: AbstractSet[Place]) -> pa.Table:
+    """The rows, of which those that are the `same` keep the time at which they were recorded."""
+    if not same:
+        return new.rows
+    times, of = new.rows[RECORDED_AT].to_pylist(), standing.rows[RECORDED_AT].to_pylist()
+    for place in same:
+        times[new.places[place]] = of[standing.places[place]]
+    at = new.rows.schema.get_field_index(RECORDED_AT)
+    return new.rows.set_column(at, RECORDED_AT, pa.array(times, new.rows[RECORDED_AT].type))
+
+
+def _seen_alike(new: Standing, standing: Standing, same: AbstractSet[Place]) -> AbstractSet[Place]:
+    """Of versions that are the same those beside which the same is noted."""
+    own = new.rows[SEQ_SEEN].to_pylist()
+    known = _column(standing.rows, SEQ_SEEN).to_pylist()
+    return {of for of in same if own[new.places[of]] == known[standing.places[of]]}
 
 
 def compared(old: Standing, found: Run) -> dict[str, int]:
@@ -77,10 +190,14 @@ def _told(of: Standing, other: pa.Schema) -> Standing:
 
 
 def _made(found: Run) -> Standing:
-    """The versions as the table gives them back: a float of 32 bits is not that of the version."""
+    """The versions of keys that were derived, as the table gives them back."""
+    return Standing.of(history.all_made(_versions(found), found.found.columns, found.found.topic))
+
+
+def _versions(found: Run) -> Versions:
     versions = found.found.versions
-    rows = history.arrow(versions, _heads(versions), history.schema(found.found.columns))
-    return Standing(rows, {_place(version): n for n, version in enumerate(versions)})
+    assert isinstance(versions, Versions)  # noqa: S101 - as of every table that did not stop
+    return versions
 
 
 def _same(one: Standing, other: Standing) -> frozenset[Place]:
@@ -113,23 +230,3 @@ def _equal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> Sequence[bool]:
         no_number = pc.and_(pc.is_nan(one), pc.is_nan(other))
         same = pc.or_(same, pc.fill_null(no_number, False))
     return list(same.to_pylist())
-
-
-def totals(before: Counts | None, standing: Standing, found: Run) -> Mapping[str, int]:
-    """How many versions the history has after the run, and how many of them are open."""
-    made = found.found.counts
-    if found.whole or before is None:
-        return {"history_rows": made.history_rows, "current_rows": made.current_rows}
-    return {
-        "history_rows": before.history_rows - len(standing.places) + made.history_rows,
-        "current_rows": before.current_rows - standing.open + made.current_rows,
-    }
-
-
-def _heads(versions: Iterable[Version]) -> frozenset[Place]:
-    """The places of the last versions of their keys, of versions in order."""
-    return frozenset({version.key: _place(version) for version in versions}.values())
-
-
-def _place(version: Version) -> Place:
-    return version.key, version.seq_from

@@ -11,18 +11,17 @@ from strandline import connectors
 from strandline.alone import difference
 from strandline.alone.stores import fencing, history, noted, quarantine, records
 from strandline.alone.stores.control import Control
+from strandline.alone.stores.heads import Stored
 from strandline.alone.stores.landing import landed
 from strandline.alone.stores.noted import Noted
 from strandline.alone.stores.records import OnRecord
 from strandline.alone.stores.tables import opened
 from strandline.alone.takeover import once_landed
 from strandline.changes.record import Coordinates, Record
-from strandline.formats.schema_history import SchemaHistory
-from strandline.law import audit, continuation, forgetting
+from strandline.law import audit, continuation, forgetting, increment
 from strandline.law.continuation import NotEntered, Run, Shown
-from strandline.law.decode.general import Decoder
 from strandline.law.forgetting import Horizon
-from strandline.law.table import Table
+from strandline.law.shard import Making
 from strandline.runs import conservation
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import Manifest, TableCut
@@ -62,15 +61,17 @@ class TableRun:
         now = self.control.after(run)
         if not arrived and (before is None or known.announced == now):
             return self._untouched(stored, before)
-        found = continuation.run(self._table, known, arrived, now)
+        found = increment.run(self.making, known, Stored(stored), arrived, now)
         self.control.wait(self.cut, found.facts.unknown, before, applied)
         conservation.check(found.counts, self.cut.topic)
         audit.check_versions(found.found.versions, self.cut.topic)
+        if found.onward is not None:
+            audit.check(found.onward.fields, self.cut.topic)
         self._put_aside(found, arrived)
         anew = isinstance(known, NotEntered)
         records.forget_failed(self.lake.records(self.cut.table), stored, run)
         records.put(self.lake.records(self.cut.table), found.entered, run, anew=anew)
-        return self._committed(stored, remembered(found, before), before)
+        return self._committed(stored, found, before)
 
     def shown(self, keys: AbstractSet[str]) -> Mapping[str, Shown]:
         """The last place in the log that each of these keys has shown, as far as it is known."""
@@ -78,7 +79,7 @@ class TableRun:
         before = None if stored is None else noted.last(stored)
         known = self._known(before, fencing.applied(stored))
         return continuation.shown(
-            self._table, known, keys, self.control.after(self.manifest.number)
+            self.making.holding, known, keys, self.control.after(self.manifest.number)
         )
 
     def needless(self, horizon: Horizon) -> AbstractSet[Coordinates]:
@@ -86,7 +87,9 @@ class TableRun:
         applied = fencing.applied(opened(self.lake.history(self.cut.table)))
         now = self.control.after(applied)
         known = OnRecord(self.lake.records(self.cut.table), applied, None, now)
-        return forgetting.needless(self._table, [of for of, _ in known.every()], now, horizon)
+        return forgetting.needless(
+            self.making.holding, [of for of, _ in known.every()], now, horizon
+        )
 
     def _arrived(self) -> Sequence[Record]:
         if self.given is not None:
@@ -125,9 +128,15 @@ class TableRun:
             orphaned_moves=before.receipt.orphaned_moves,
         )
 
-    def _table(self, schemas: SchemaHistory) -> Table:
-        decoder = Decoder(connectors.named(self.manifest.connector), self.cut.rules, schemas)
-        return Table.of(self.cut.topic, decoder, datetime.fromisoformat(self.manifest.planned_at))
+    @property
+    def making(self) -> Making:
+        """How the table is made, wherever it is needed."""
+        return Making(
+            self.cut.topic,
+            connectors.named(self.manifest.connector),
+            self.cut.rules,
+            datetime.fromisoformat(self.manifest.planned_at),
+        )
 
     def _put_aside(self, found: Run, arrived: Sequence[Record]) -> None:
         """Has in quarantine, of the records that were read, those that cannot be.
@@ -152,12 +161,14 @@ class TableRun:
     ) -> TableReceipt:
         table, run = self.cut.table, self.manifest.number
         standing = history.standing(stored, None if found.whole else found.keys)
-        change = difference.replacement(stored, standing, found)
+        forgotten = None if before is None else before.forgotten
+        change = difference.change(stored, standing, found, forgotten)
+        known = None if before is None or found.whole else before.receipt.counts
         counts = replace(
             found.counts,
-            rows_written=len(change.come),
-            rows_closed=found.found.counts.ended - standing.ended,
-            **difference.totals(None if before is None else before.receipt.counts, standing, found),
+            rows_written=change.come,
+            rows_closed=change.closed,
+            **change.totals(known),
         )
         orphans = 0 if before is None or found.whole else before.receipt.orphaned_moves
         moves = found.found.orphaned_moves if found.whole else found.orphaned_moves
@@ -172,22 +183,6 @@ class TableRun:
         )
         if stored is None and not (found.counts.changes or found.counts.duplicates):
             return receipt  # no row was ever sent: there is no history to be made yet
-        forgotten = None if before is None else before.forgotten
         text = Noted(receipt, found.facts, self.cut.rules.noted(), forgotten=forgotten).text()
-        version = history.commit(self.lake.history(table), stored, change, run, text)
+        version = history.commit(self.lake.history(table), stored, change.replacement, run, text)
         return replace(receipt, history_version=version)
-
-
-def remembered(found: Run, before: Noted | None) -> Run:
-    """What a run came to, without the versions that the source's retention has forgotten."""
-    if before is None or before.forgotten is None:
-        return found
-    moment = datetime.fromisoformat(before.forgotten)
-    heads = {version.key: version for version in found.found.versions}
-    kept = [
-        version
-        for version in found.found.versions
-        if version is heads[version.key] or version.valid_to is None or version.valid_to >= moment
-    ]
-    counts = replace(found.found.counts, history_rows=len(kept))
-    return replace(found, found=replace(found.found, versions=kept, counts=counts))

@@ -19,6 +19,7 @@ from strandline.formats.schema_history import SchemaHistory
 from strandline.law import corrections, group
 from strandline.law.facts import NONE, Facts
 from strandline.law.group import repetition
+from strandline.law.plain.continued import Onward
 from strandline.law.records import written_alike
 from strandline.law.table import Table, TableHistory
 from strandline.runs.receipt import Counts
@@ -68,6 +69,9 @@ class OnRecord(Protocol):
     def every(self) -> Iterable[Entered]:
         """All of the table's records."""
 
+    def named(self, keys: AbstractSet[str], others: AbstractSet[str]) -> AbstractSet[str]:
+        """Of `keys` those that a record is of, of both those that one names beside its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class NotEntered:
@@ -86,6 +90,10 @@ class NotEntered:
         """See `OnRecord`."""
         return ((record, NOWHERE) for record in self.records)
 
+    def named(self, keys: AbstractSet[str], others: AbstractSet[str]) -> AbstractSet[str]:
+        """See `OnRecord`; nobody knows."""
+        return keys | others
+
 
 Made = Callable[[SchemaHistory], Table]
 _BEHIND_ALL = "~"  # of positions, which are hexadecimal digits
@@ -100,7 +108,8 @@ class Run:
     are of what this run has changed: of records that arrived, and of those that count otherwise
     now. Of the records at the places that it has `read`, `refused` are those that belong into
     quarantine. `facts` are for the run after it, and `entered` is to be put on record: what
-    arrived, and what is found under other names now. `whole`: it has looked at all keys.
+    arrived, and what is found under other names now. `whole`: it has looked at all keys. `onward`
+    are the versions of keys that went on from their last ones, of which `found` knows nothing.
     """
 
     found: TableHistory
@@ -112,6 +121,7 @@ class Run:
     read: AbstractSet[Coordinates]
     refused: Sequence[tuple[Record, Quarantined]]
     whole: bool = False
+    onward: Onward | None = None
 
 
 def run(made: Made, known: OnRecord, arrived: Sequence[Record], now: Announced) -> Run:
@@ -228,14 +238,16 @@ def _onto(
     take_up(table, arrived, now)
     after, keys = history_of(table)
     entries, refused = entries_of(table), table.records.refused
+    facts = carried(table.context.facts if table.context else NONE) + Facts(
+        unseen=len(keys) > len(after.keys),
+        joined=any(of.other or of.link for of in entries.values()),
+    )
     return was, Run(
         found=after,
         keys=keys_before | keys,
         counts=after.counts - before.counts,
         orphaned_moves=after.orphaned_moves - before.orphaned_moves,
-        facts=replace(
-            carried(table.context.facts if table.context else NONE), unseen=True, joined=True
-        ),
+        facts=facts,
         entered=[(record, entries.get(record.at, Entry())) for record in arrived],
         read={record.at for record in arrived},
         refused=[(record, refused[record.at]) for record in arrived if record.at in refused],

@@ -51,7 +51,13 @@ class Making:
 
     def __call__(self, history: SchemaHistory) -> Table:
         """The table, in the light of what DDL said."""
-        rules = replace(self.rules, hold_regress=False)
+        return self._table(replace(self.rules, hold_regress=False), history)
+
+    def holding(self, history: SchemaHistory) -> Table:
+        """The same, where the whole table is in one place: it stops where its rules hold it."""
+        return self._table(self.rules, history)
+
+    def _table(self, rules: TableRules, history: SchemaHistory) -> Table:
         return Table.of(self.topic, Decoder(self.connector, rules, history), self.recorded_at)
 
 
@@ -290,7 +296,7 @@ def derived(now: Known, every: Pile, before: Known, known: Pile) -> Shard:
     shares = context.connector is not None and context.connector.shares
     changes = [row.change for row in table.records.rows.values()] if shares else []
     assert isinstance(found.versions, Versions)  # noqa: S101 - as every table that did not stop
-    unseen = len(keys) > len(found.versions.keys)
+    unseen = len(keys) > len(found.keys)
     facts = _told(context.facts, now.facts) + Facts(unseen=unseen)
     told = Told(
         counts,

@@ -74,6 +74,14 @@ class TableHistory:
     regress: str | None = None
     stages: Stages | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """Those that have a version."""
+        known = self.versions
+        if isinstance(known, Versions):
+            return known.keys
+        return frozenset(version.key for version in known)
+
 
 @dataclass(slots=True)
 class Table:

@@ -11,14 +11,18 @@ from strandline.changes.version import Version
 from strandline.connectors import Connector
 from strandline.errors import Terminal
 from strandline.formats.registry.schemas import NONE, Schemas
-from strandline.formats.schema_history import SchemaHistory
-from strandline.law import Rules, continuation, no_rules, total
-from strandline.law.continuation import Announced, Entered, Entry
-from strandline.law.decode.general import Decoder
+from strandline.law import Rules, increment, no_rules, total
+from strandline.law.continuation import Announced, Entered, Entry, Run
 from strandline.law.facts import Facts, document
 from strandline.law.facts.announcements import Announcements
-from strandline.law.table import Table, TableHistory
+from strandline.law.plain import heads
+from strandline.law.plain.continued import Heads
+from strandline.law.shard import Making
+from strandline.law.table import TableHistory
+from strandline.law.versions import Versions
 from strandline.runs.receipt import Counts
+from workloads.last import heads as heads_of
+from workloads.last import versions
 
 _MOMENT = datetime(1970, 1, 1, tzinfo=UTC)
 _COUNTED = ("landed", "changes", "duplicates", "control", "quarantined", "history_rows")
@@ -35,6 +39,8 @@ class Recorded:
     document: bytes | None = None
     entries: dict[Coordinates, tuple[Record, Entry]] = field(default_factory=dict)
     history: dict[tuple[str, str], Version] = field(default_factory=dict)
+    seen: dict[str, str | None] = field(default_factory=dict)
+    went_on: int = 0
     counts: Counts = field(default_factory=Counts)
     orphaned_moves: int = 0
     held: list[Record] = field(default_factory=list)
@@ -59,29 +65,67 @@ class Recorded:
     def every(self) -> list[Entered]:
         return list(self.entries.values())
 
+    def named(self, keys: Iterable[str], others: Iterable[str]) -> set[str]:
+        entries = [entry for _, entry in self.entries.values()]
+        beside = {*keys, *others} & {entry.other for entry in entries}
+        return ({*keys} & {entry.key for entry in entries}) | beside
+
     def run(self, records: Iterable[Record], now: Announced) -> None:
         new = (record for record in records if record.at not in self.entries)
         arrived = list({record.at: record for record in (*self.held, *new)}.values())
         try:
-            found = continuation.run(self._table, self, arrived, now)
+            found = increment.run(self._making, self, Last(self), arrived, now)
         except Terminal as error:
             self.held, self.error = arrived, str(error)
             return
         self.held, self.error, self.announced = [], None, now
         self.document = document.written(found.facts)
         self.entries |= {record.at: (record, entry) for record, entry in found.entered}
-        kept = {place: of for place, of in self.history.items() if of.key not in found.keys}
-        new_ones = {(version.key, version.seq_from): version for version in found.found.versions}
-        if kept.keys() & new_ones.keys():
-            raise AssertionError(f"{self.topic}: a version is of a key that nobody looked at")
-        self.history = kept | new_ones
+        self._take(found)
         self.counts = total([self.counts, found.counts])
         self.orphaned_moves += found.orphaned_moves
 
-    def _table(self, history: SchemaHistory) -> Table:
-        return Table.of(
-            self.topic, Decoder(self.connector, self.rules(self.topic), history), _MOMENT
-        )
+    def _take(self, found: Run) -> None:
+        assert isinstance(found.found.versions, Versions)
+        for key in found.keys:
+            of = found.found.versions.standing(key)
+            self.seen[key] = None if of is None else heads.seen(of)
+        kept = {place: of for place, of in self.history.items() if of.key not in found.keys}
+        self._add(kept, found.found.versions)
+        if found.onward is None:
+            return
+        made, known = found.onward, len(self.history)
+        for key, stood in zip(made.keys, made.stood, strict=True):
+            assert key not in found.keys
+            if stood is not None:
+                del self.history[key, stood]
+        came, seen = versions(made, self.topic, _MOMENT)
+        self._add(self.history, (version for own in came.values() for version in own))
+        self.seen |= seen
+        self.counts += Counts(history_rows=len(self.history) - known)
+        self.went_on += len(made.keys)
+
+    def _add(self, kept: dict[tuple[str, str], Version], came: Iterable[Version]) -> None:
+        new = {(version.key, version.seq_from): version for version in came}
+        if kept.keys() & new.keys():
+            raise AssertionError(f"{self.topic}: a version is of a key that nobody looked at")
+        self.history = kept | new
+
+    @property
+    def _making(self) -> Making:
+        return Making(self.topic, self.connector, self.rules(self.topic), _MOMENT)
+
+
+@dataclass
+class Last:
+    """The last versions of the keys of a table."""
+
+    table: Recorded
+
+    def of(self, keys: Iterable[str], columns: Iterable[str]) -> Heads:
+        last = {version.key: version for version in self.table.versions}
+        own = [last[key] for key in sorted(keys) if key in last]
+        return heads_of(own, self.table.seen, columns)
 
 
 def recorded(

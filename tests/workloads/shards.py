@@ -8,9 +8,8 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from strandline.cells.instants import instant, micros
 from strandline.changes.record import Coordinates, Record
-from strandline.changes.version import ClosedBy, TimeQuality, Version
+from strandline.changes.version import Version
 from strandline.connectors import Connector
 from strandline.errors import Terminal
 from strandline.formats.registry.schemas import NONE, Schemas
@@ -19,15 +18,17 @@ from strandline.law.continuation import Announced, Entry, carried
 from strandline.law.facts import Facts, document
 from strandline.law.facts.announcements import Announcements
 from strandline.law.landed import Landed
-from strandline.law.onward import Heads, Onward, Piece, Runner
+from strandline.law.onward import Piece, Runner
 from strandline.law.plain import heads
+from strandline.law.plain.continued import Heads, Onward
 from strandline.law.plain.transit import Transit
 from strandline.law.rounds import Extent, Said
 from strandline.law.shard import Known, Making, Pile, Told
 from strandline.law.table import TableHistory
-from strandline.law.versions import FIELDS
 from strandline.runs.receipt import Counts
 from workloads.choices import Choices
+from workloads.last import heads as heads_of
+from workloads.last import versions as versions_of
 from workloads.record import run_after_run
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -188,10 +189,7 @@ class Cut:
         keys = records.keys() | (self.versions.keys() if extent.since else set())
         for own in dealt(self.choices, sorted(keys - left)):
             last = [self.versions[key][-1] for key in own if self.versions.get(key)]
-            fields = {name: [_plainly(getattr(v, name)) for v in last] for name in FIELDS}
-            business = [[v.row.get(name) for v in last] for name in runner.view.columns]
-            moments = [micros(v.recorded_at) for v in last]
-            of = Heads(fields, business, [self.seen.get(v.key) for v in last], moments)
+            of = heads_of(last, self.seen, runner.view.columns)
             sorted_in = [(key, r) for key in own for r in sorted(records[key], key=_place)]
             for made in runner.run(self._pieces(of, sorted_in)):
                 left |= made.left
@@ -223,15 +221,7 @@ class Cut:
         )
 
     def _take(self, made: Onward) -> None:
-        versions: dict[str, list[Version]] = defaultdict(list)
-        seen: dict[str, str | None] = {}
-        for n, key in enumerate(made.fields["key"]):
-            cells = {name: own[n] for name, own in made.fields.items()}
-            row = {name: own[n] for name, own in made.business.items()}
-            version = _version(cells, row, self.making)
-            versions[key].append(version)
-            if made.is_last[n]:
-                seen[key] = made.seen[n]
+        versions, seen = versions_of(made, self.making.topic, self.making.recorded_at)
         for key in versions.keys() - set(made.keys):
             self.begun[key] += versions.pop(key)
         for n, key in enumerate(made.keys):
@@ -250,21 +240,6 @@ class Cut:
 
 def _place(record: Record) -> tuple[str, int, int]:
     return record.at.topic_id, record.at.partition, record.at.offset
-
-
-def _plainly(value: Any) -> Any:
-    return micros(value) if isinstance(value, datetime) else value
-
-
-def _version(cells: Mapping[str, Any], row: dict[str, object], making: Making) -> Version:
-    times = {
-        name: None if cells[name] is None else instant(cells[name])
-        for name in ("valid_from", "valid_to", "source_ts")
-    }
-    how = cells["closed_by"]
-    said = {**cells, **times, "closed_by": None if how is None else ClosedBy(how)}
-    said["ts_quality"] = TimeQuality(cells["ts_quality"])
-    return Version(row=row, topic=making.topic, recorded_at=making.recorded_at, **said)
 
 
 class _Names:

@@ -11,14 +11,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from strandline.alone.stores import history
+from strandline.alone.stores import heads, history
 from strandline.alone.stores.datafiles import Target, Writers
-from strandline.alone.stores.history import Beside
-from strandline.cells import values
-from strandline.cells.types import ColumnType, Kind
-from strandline.changes.columns import IS_CURRENT, IS_HEAD, KEY, RECORDED_AT, SEQ_FROM, SEQ_SEEN
+from strandline.cells.types import ColumnType
+from strandline.changes.columns import IS_CURRENT, IS_HEAD, KEY, SEQ_FROM
 from strandline.law.facts import Facts
-from strandline.law.onward import Heads, Onward, Piece, Runner
+from strandline.law.onward import Piece, Runner
+from strandline.law.plain.continued import Heads, Onward
 from strandline.law.plain.transit import Transit
 from strandline.law.shard import Known, Told
 from strandline.law.versions import FIELDS
@@ -191,19 +190,10 @@ class _Going:
             return Heads({name: [] for name in FIELDS}, [], [], [])
         of = rows.filter(pc.is_null(rows["topic_id"]))[_HEAD].combine_chunks()
         row = pa.table(of.flatten(), [of.type.field(n).name for n in range(of.type.num_fields)])
-        own = {name: _plainly(row[f"_{name}"]) for name in FIELDS}
-        business = [
-            _cells(row[name], kind) if name in row.column_names else [None] * row.num_rows
-            for name, kind in self.columns.items()
-        ]
-        return Heads(own, business, row[SEQ_SEEN].to_pylist(), _plainly(row[RECORDED_AT]))
+        return heads.of_rows(row, self.columns)
 
     def _versions(self, made: Onward) -> pa.Table:
-        moment = self.known.moment
-        recorded = [moment if each is None else each for each in made.recorded]
-        beside = Beside(made.is_last, made.seen, recorded)
-        versions = (made.fields, made.business)
-        return history.made(versions, beside, self.columns, self.known.making.topic)
+        return history.gone_on(made, self.columns, self.known.making.topic, self.known.moment)
 
     def _told(self, made: Onward) -> pa.Table:
         """The versions, the last of each key with what is told of the key."""
@@ -265,18 +255,3 @@ def _with_told(
     for name, (own, kind) in columns.items():
         table = table.append_column(name, pa.array(own, kind))
     return table
-
-
-def _plainly(column: pa.ChunkedArray) -> list[Any]:
-    """A column; instants as microseconds since 1970."""
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.int64())
-    return list(column.to_pylist())
-
-
-def _cells(column: pa.ChunkedArray, of: ColumnType) -> list[object]:
-    """Business cells as the law has them."""
-    found = column.to_pylist()
-    if of.kind is Kind.FLOAT:
-        return [None if value is None else values.single(value) for value in found]
-    return list(found)

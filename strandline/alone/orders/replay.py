@@ -13,6 +13,7 @@ from deltalake import DeltaTable
 from strandline.alone import difference
 from strandline.alone.stores import fencing, history, noted, quarantine, records
 from strandline.alone.stores.control import Control
+from strandline.alone.stores.history import Replacement
 from strandline.alone.stores.noted import Noted
 from strandline.alone.stores.records import OnRecord
 from strandline.alone.stores.tables import opened
@@ -72,7 +73,7 @@ class _Replay(_Replacing):
         arrived = [*self._arrived(), *self._corrections(fencing.applied(stored))]
         self._refuse_loss(arrived, fencing.applied(stored))
         now = self.control.after(self.manifest.number)
-        found = continuation.run(self._table, NotEntered(now), arrived, now)
+        found = continuation.run(self.making.holding, NotEntered(now), arrived, now)
         conservation.check(found.counts, self.cut.topic)
         if not found.found.versions:
             raise Terminal(f"{self.cut.topic}: nothing that is landed makes a version")
@@ -82,15 +83,16 @@ class _Replay(_Replacing):
         receipt = TableReceipt(table, self.cut.topic, noted.totals(stored), did=did)
         if not order.swap:
             return receipt
+        change = difference.change(None, history.standing(stored, None), found)
         receipt = replace(
             receipt,
-            counts=replace(found.counts, **difference.totals(None, history.NOTHING, found)),
+            counts=replace(found.counts, **change.totals(None)),
             changed=True,
             orphaned_moves=found.found.orphaned_moves,
             regress=found.found.regress,
             did={**did, **before},
         )
-        self._swap(stored, found, receipt)
+        self._swap(stored, found, change.replacement, receipt)
         return receipt
 
     def _refuse_loss(self, arrived: Sequence[Record], applied: int) -> None:
@@ -111,12 +113,13 @@ class _Replay(_Replacing):
         known = OnRecord(self.lake.records(self.cut.table), applied, None, self.control.after(0))
         return (record for record, _ in known.every())
 
-    def _swap(self, stored: DeltaTable, found: Run, receipt: TableReceipt) -> None:
+    def _swap(
+        self, stored: DeltaTable, found: Run, change: Replacement, receipt: TableReceipt
+    ) -> None:
         table, run = self.cut.table, self.manifest.number
         quarantine.put(self.lake.quarantine, table, found.refused, run)
         # Beside those of the runs before: where the history is refused they go on being the ones.
         records.put(self.lake.records(table), found.entered, run)
-        change = difference.replacement(None, history.standing(stored, None), found)
         text = Noted(receipt, found.facts, self.cut.rules.noted()).text()
         history.commit(self.lake.history(table), stored, change, run, text)
 

@@ -39,10 +39,11 @@ from strandline.changes.columns import (
     VALID_FROM,
     VALID_TO,
 )
-from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS, Version
+from strandline.changes.version import COLUMNS, INTERNAL_COLUMNS
 from strandline.errors import BeyondAloneError
 from strandline.law import audit
 from strandline.law.plain import heads
+from strandline.law.plain.continued import Onward
 from strandline.law.versions import Versions
 
 _TYPES: Mapping[str, pa.DataType] = {
@@ -102,20 +103,27 @@ NOTHING = Standing.of(pa.table({KEY: [], SEQ_FROM: [], IS_CURRENT: []}))
 class Replacement:
     """What a run changes in a history.
 
-    `come` are new versions, or those that are other ones now, `gone` the places of those that they
-    replace, or that never were. `whole`: `come` is all of the history. `heads` are the places of
-    the last versions of their keys. `columns` are the table's business columns.
+    `come` are rows of new versions, or of those that are other ones now, `gone` the places of those
+    that they replace, or that never were. `whole`: `come` is all of the history. `columns` are the
+    table's business columns.
     """
 
     columns: Mapping[str, ColumnType]
-    come: Sequence[Version]
+    come: pa.Table
     gone: Sequence[Place]
-    heads: frozenset[Place]
     whole: bool
 
 
 def schema(columns: Mapping[str, ColumnType]) -> pa.Schema:
     """The Arrow schema of a history with these business columns."""
+    admit(columns)
+    business = [(name, _type(of.spark)) for name, of in columns.items()]
+    own = [(name, _type(of)) for name, of in (*COLUMNS, *INTERNAL_COLUMNS)]
+    return pa.schema([*business, *own])
+
+
+def admit(columns: Mapping[str, ColumnType]) -> None:
+    """`BeyondAloneError` where one of these business columns cannot be written here."""
     strange = next((name for name in columns if not naming.is_plain(name)), None)
     if strange is not None:
         raise BeyondAloneError(
@@ -123,9 +131,6 @@ def schema(columns: Mapping[str, ColumnType]) -> pa.Schema:
             "not write: go through Spark (`--engine spark`), or give it another name with 'rename' "
             "in the source file"
         )
-    business = [(name, _type(of.spark)) for name, of in columns.items()]
-    own = [(name, _type(of)) for name, of in (*COLUMNS, *INTERNAL_COLUMNS)]
-    return pa.schema([*business, *own])
 
 
 def _type(spark: str) -> pa.DataType:
@@ -153,12 +158,11 @@ def commit(uri: str, stored: DeltaTable | None, of: Replacement, run: int, text:
 
     `stored` is the table as the run has found it; `OvertakenError` where it is another one now.
     """
-    arrived = arrow(of.come, of.heads, schema(of.columns))
     if stored is not None and of.gone and not of.whole:
-        _merge(stored, arrived, of.gone, run, text)
+        _merge(stored, of.come, of.gone, run, text)
         return stored.version()
     table = Kept(uri, partitions=[IS_HEAD])
-    table.write(stored, arrived, run, text=text, whole=of.whole)
+    table.write(stored, of.come, run, text=text, whole=of.whole)
     there = table.open()
     return -1 if there is None else there.version()
 
@@ -234,15 +238,6 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def arrow(versions: Sequence[Version], heads: AbstractSet[Place], made: pa.Schema) -> pa.Table:
-    """Versions as rows of a history; `heads` are the places of the last ones of their keys."""
-    found = [_cells(version, heads) for version in versions]
-    columns = [[each[name] for each in found] for name in made.names]
-    return pa.table(
-        [pa.array(own, field.type) for own, field in zip(columns, made, strict=True)], schema=made
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Beside:
     """What a history has of versions beside what they say, an entry for each of them.
@@ -302,10 +297,13 @@ def all_made(versions: Versions, columns: Mapping[str, ColumnType], topic: str) 
     return made((fields, business), Beside(is_last, seen, recorded), columns, topic)
 
 
-def _cells(version: Version, heads: AbstractSet[Place]) -> dict[str, object]:
-    is_head = (version.key, version.seq_from) in heads
-    internal = {KEY: version.key, SCOPE: None, IS_HEAD: is_head, SEQ_SEEN: None}
-    return {**version.cells(), **internal}
+def gone_on(
+    made_of: Onward, columns: Mapping[str, ColumnType], topic: str, moment: int
+) -> pa.Table:
+    """The versions of keys that went on; the new ones were recorded at that moment."""
+    recorded = [moment if each is None else each for each in made_of.recorded]
+    beside = Beside(made_of.is_last, made_of.seen, recorded)
+    return made((made_of.fields, made_of.business), beside, columns, topic)
 
 
 def standing(table: DeltaTable | None, keys: AbstractSet[str] | None) -> Standing:

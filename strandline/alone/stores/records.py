@@ -42,6 +42,9 @@ _NAMED = """
     WHERE run <= :run AND (entry_key IN :keys OR entry_other IN :keys OR entry_link IN :links)
 """
 
+_NAMES = "SELECT DISTINCT entry_key, entry_other FROM stored WHERE run <= :run"
+_WHOSE = f"{_NAMES} AND (entry_key IN :keys OR entry_other IN :others)"
+
 
 @dataclass(frozen=True, slots=True)
 class OnRecord:
@@ -69,6 +72,16 @@ class OnRecord:
         for row in sorted(self._rows(_EVERY), key=_by_run):
             newest[row["topic_id"], row["partition"], row["offset"]] = row
         return map(_entered, newest.values())
+
+    def named(self, keys: AbstractSet[str], others: AbstractSet[str]) -> AbstractSet[str]:
+        """Of `keys` those that a record is of, of both those that one names beside its own."""
+        if len(keys) + len(others) > MOST_NAMES:
+            found = self._rows(_NAMES)
+        else:
+            beside = sorted(keys | others)
+            found = self._rows(_WHOSE, keys=sorted(keys) or [""], others=beside or [""])
+        own, beside_them = ({row[name] for row in found} for name in ("entry_key", "entry_other"))
+        return (keys & own) | ((keys | others) & beside_them)
 
     def _rows(self, sql: str, **values: Sequence[str]) -> list[dict[str, Any]]:
         table = opened(self.uri)

@@ -15,7 +15,8 @@ from strandline.formats.schema_history import SchemaHistory
 from strandline.law import in_runs
 from strandline.law.continuation import Announced
 from strandline.law.landed import COLUMNS, Landed
-from strandline.law.onward import Heads, Piece, Runner
+from strandline.law.onward import Piece, Runner
+from strandline.law.plain.continued import Heads
 from strandline.law.plain.transit import Transit
 from strandline.law.shard import Known, Making, Reader
 from strandline.law.versions import FIELDS
