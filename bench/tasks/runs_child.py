@@ -47,15 +47,14 @@ def main() -> None:
         send(number)
         counts = number in job["counted"]
         stored, moved = _size(home) if counts else 0, process_tree.transferred(os.getpid())
-        began = time.monotonic()
+        began, worked = time.monotonic(), time.process_time()
         run(number)
-        seconds = time.monotonic() - began
+        seconds, cpu = time.monotonic() - began, time.process_time() - worked
         if counts:
             transfer = asdict(process_tree.transferred(os.getpid()) - moved)
             grown = _size(home) - stored
-            measured.append(
-                {"lap": 0, "batch": number, "seconds": seconds, "grown": grown, **transfer}
-            )
+            told = {"lap": 0, "batch": number, "seconds": seconds, "cpu": cpu, "grown": grown}
+            measured.append(told | transfer)
         if number % A_DAY == 0:
             tend(number)
     told = {"started": started, "batches": measured, "wrong": _wrong(home, shape)}

@@ -50,7 +50,8 @@ class Change:
         """Both, of other keys."""
         one, two = self.replacement, other.replacement
         rows = pa.concat_tables([one.come, two.come])
-        both = replace(one, come=rows, gone=[*one.gone, *two.gone])
+        only_heads = one.only_heads and two.only_heads
+        both = replace(one, come=rows, gone=[*one.gone, *two.gone], only_heads=only_heads)
         numbers = {name: getattr(self, name) + getattr(other, name) for name in _NUMBERS}
         return Change(both, **numbers)
 
@@ -103,8 +104,10 @@ def _derived(
     else:
         staying = _seen_alike(new, standing, same)
         come = rows.filter(pa.array([place not in staying for place in new.places], pa.bool_()))
-        gone = [place for place in standing.places if place not in staying]
-        replacement = Replacement(columns, come, gone, whole=False)
+        gone = {of: n for of, n in standing.places.items() if of not in staying}
+        is_head = standing.rows[IS_HEAD].to_pylist() if gone else ()
+        only_heads = all(is_head[n] for n in gone.values())
+        replacement = Replacement(columns, come, list(gone), only_heads=only_heads)
     return Change(
         replacement,
         come=len(new.places) - (0 if anew else len(same)),
@@ -125,7 +128,7 @@ def _gone_on(found: Run, made: Onward, forgotten: str | None) -> Change:
     gone = [(k, seq) for k, seq in zip(made.keys, made.stood, strict=True) if seq is not None]
     is_new = [recorded is None for recorded in made.recorded]
     return Change(
-        Replacement(columns, rows, gone, whole=False),
+        Replacement(columns, rows, gone, only_heads=True),
         come=sum(new and keep for new, keep in zip(is_new, kept.to_pylist(), strict=True)),
         gone=len(gone) - is_new.count(False),
         made=rows.num_rows,

@@ -104,14 +104,15 @@ class Replacement:
     """What a run changes in a history.
 
     `come` are rows of new versions, or of those that are other ones now, `gone` the places of those
-    that they replace, or that never were. `whole`: `come` is all of the history. `columns` are the
-    table's business columns.
+    that they replace, or that never were. `whole`: `come` is all of the history. `only_heads`: all
+    that go are last versions of their keys. `columns` are the table's business columns.
     """
 
     columns: Mapping[str, ColumnType]
     come: pa.Table
     gone: Sequence[Place]
-    whole: bool
+    whole: bool = False
+    only_heads: bool = False
 
 
 def schema(columns: Mapping[str, ColumnType]) -> pa.Schema:
@@ -159,7 +160,7 @@ def commit(uri: str, stored: DeltaTable | None, of: Replacement, run: int, text:
     `stored` is the table as the run has found it; `OvertakenError` where it is another one now.
     """
     if stored is not None and of.gone and not of.whole:
-        _merge(stored, of.come, of.gone, run, text)
+        _merge(stored, of, run, text)
         return stored.version()
     table = Kept(uri, partitions=[IS_HEAD])
     table.write(stored, of.come, run, text=text, whole=of.whole)
@@ -185,18 +186,18 @@ def has(table: DeltaTable, columns: Mapping[str, ColumnType]) -> bool:
     return {of.name: of.type for of in table.schema().fields} == {of.name: of.type for of in wanted}
 
 
-def _merge(
-    table: DeltaTable, arrived: pa.Table, gone: Sequence[Place], run: int, text: str
-) -> None:
-    keys, places = zip(*gone, strict=True)
+def _merge(table: DeltaTable, of: Replacement, run: int, text: str) -> None:
+    keys, places = zip(*of.gone, strict=True)
     going = pa.table([list(keys), list(places)], schema=_GONE)
-    source = pa.concat_tables([arrived, going], promote_options="default")
-    names = arrived.schema.names
+    source = pa.concat_tables([of.come, going], promote_options="default")
+    names = of.come.schema.names
+    # Said by the partition, it keeps delta-rs from reading the closed versions.
+    where = f"t.{IS_HEAD} AND " if of.only_heads else ""
     with fencing.overtaken(table.table_uri):
         (
             table.merge(
                 source,
-                f"t.{KEY} = s.{_GONE_KEY} AND t.{SEQ_FROM} = s.{_GONE_SEQ}",
+                f"{where}t.{KEY} = s.{_GONE_KEY} AND t.{SEQ_FROM} = s.{_GONE_SEQ}",
                 source_alias="s",
                 target_alias="t",
                 commit_properties=fencing.commit(run, text),
