@@ -65,6 +65,36 @@ def test_a_version_that_stays_keeps_the_time_at_which_it_was_recorded(capture):
     assert (receipt.counts.rows_written, receipt.counts.rows_closed) == (2, 1)
 
 
+def test_a_version_that_a_change_leaves_as_it_is_keeps_its_time_and_the_key_goes_on(capture):
+    s = Stream()
+    s.change("c", 1, 1, name="a")
+    s.change("u", 1, 2, name="a")
+    s.change("u", 1, 3, name="b")
+    runs = [[record] for record in s.records]
+    receipts = [run(capture, number, each) for number, each in enumerate(runs, 1)]
+    assert [at.hour for (at,) in versions(capture, "_recorded_at")] == [3, 3]
+    assert [receipt.changed for receipt in receipts] == [True, False, True]
+    counts = [receipt.counts for receipt in receipts]
+    assert [(c.rows_written, c.rows_closed, c.history_rows, c.current_rows) for c in counts] == [
+        (1, 0, 1, 1), (0, 0, 1, 1), (2, 1, 2, 1)
+    ]  # fmt: skip
+
+
+def test_keys_go_on_from_the_history_though_no_record_is_on_record_any_more(capture):
+    s = Stream()
+    s.change("c", 1, 1, name="a")
+    s.change("c", 2, 2, name="a")
+    run(capture, 1, s.records)
+    opened(capture.lake.records(TOPIC)).delete()
+    s.change("u", 1, 3, name="b")
+    s.change("d", 2, 4)
+    receipt = run(capture, 2, s.records[2:])
+    assert versions(capture, "name", "_closed_by") == [
+        ("a", "update"), ("b", None), ("a", "delete")
+    ]  # fmt: skip
+    assert (receipt.counts.history_rows, receipt.counts.current_rows) == (3, 1)
+
+
 def test_rows_closed_are_the_versions_that_a_run_gave_an_end(capture):
     s = Stream()
     s.change("c", 1, 1, name="a")
