@@ -12,7 +12,7 @@ from bench.contenders import CONTENDERS
 from bench.pages import measurement, report
 from bench.race import Track
 from bench.result import Result
-from bench.tasks import landing, runs
+from bench.tasks import landing, runs, whole
 from bench.workloads import RUNS, Sizes, Workload, workloads
 
 SMALL = Sizes(
@@ -27,6 +27,7 @@ SMALL = Sizes(
     table_batch=50,
     landed=20_000,
     runs=100,
+    whole=100_000,
     wide=10,
     hot=20_000,
     transaction=20_000,
@@ -72,6 +73,8 @@ def _raced(
         )
     if workload.name in RUNS:
         return runs.race(track.folder, workload, asked.rounds)
+    if workload.name == "whole":
+        return whole.race(track.folder, workload, asked.rounds)
     return track.race(workload, asked.contenders, asked.rounds)
 
 

@@ -27,6 +27,7 @@ class Sizes:
     landed: int = 200_000
     runs: int = 2_000
     run_batch: int = 20
+    whole: int = 20_000_000
     wide: int = 500
     hot: int = 5_000_000
     transaction: int = 1_000_000
@@ -56,7 +57,8 @@ class Workload:
 def workloads(sizes: Sizes) -> dict[str, Workload]:
     """All workloads by name."""
     made = (
-        _bulk, _increment, _late, _truncate, _fifty, _landing, _runs, _wide, _extremes, _cores
+        _bulk, _increment, _late, _truncate, _fifty, _landing, _runs, _wide, _whole, _extremes,
+        _cores,
     )  # fmt: skip
     every = [make(sizes) for make in made]
     return {workload.name: workload for workload in every}
@@ -257,4 +259,18 @@ def _wide(sizes: Sizes) -> Workload:
         ("strandline",),
         ((1, 2, 3),),
         {"first": ((0, 1),), "next": ((0, 2), (0, 3))},
+    )
+
+
+def _whole(sizes: Sizes) -> Workload:
+    """See `bench.tasks.whole`."""
+    shape = Shape(keys=sizes.whole // 4 + 1, batches=(Batch(sizes.whole),))
+    return Workload(
+        "whole",
+        f"{sizes.whole:,} changes of {shape.keys:,} keys from Kafka to their history, with a Spark "
+        "driver of 3 GB; see the peak of memory",
+        {"": shape},
+        ("strandline",),
+        ((1, 2),),
+        {"land": ((0, 1),), "compact": ((0, 2),)},
     )
