@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -84,8 +83,6 @@ class Tasks:
         os.environ["AIRFLOW_CONN_KAFKA_BENCH"] = json.dumps(connection)
         here = {"conn_type": "spark", "host": "local[*]"}
         os.environ["AIRFLOW_CONN_SPARK_DEFAULT"] = json.dumps(here)
-        os.environ["PYSPARK_PYTHON"] = sys.executable  # by which spark-submit finds Spark
-        os.environ["STRANDLINE_SPARK_SUBMIT"] = str(Path(sys.executable).with_name("spark-submit"))
         path = home / f"{_NAME}.toml"
         path.write_text("\n".join(_spec(home, shape, through_spark=through_spark)))
         return Tasks(source_file.load(path), through_spark)
