@@ -1,10 +1,14 @@
-"""A large table's first run in a process of its own: `python -m bench.tasks.whole_child FILE`."""
+"""A large table's runs in a process of its own: `python -m bench.tasks.whole_child FILE`."""
 
 import json
 import os
 import sys
 import time
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from itertools import count
 from pathlib import Path
 
 from bench import process_tree
@@ -18,15 +22,33 @@ def main() -> None:
     home = Path(job["home"])
     tasks = Tasks.of(home, shape, job["broker"], through_spark=True)
     started = time.monotonic() - job["launched"]
-    measured = []
-    for number, step in enumerate((tasks.land, tasks.compact), 1):
-        stored, moved = _size(home), process_tree.transferred(os.getpid())
+    steps = {1: _Measured(home), 2: _Measured(home)}
+    for number in count(1):
+        with steps[1].taken():
+            has_landed = tasks.land(number)
+        if not has_landed:
+            break
+        with steps[2].taken():
+            tasks.compact(number)
+    batches = [{"lap": 0, "batch": n, "runs": number - 1, **of.told} for n, of in steps.items()]
+    Path(job["result"]).write_text(json.dumps({"started": started, "batches": batches}))
+
+
+@dataclass(slots=True)
+class _Measured:
+    """What a step of all runs took together."""
+
+    home: Path
+    told: Counter[str] = field(default_factory=Counter)
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        stored, moved = _size(self.home), process_tree.transferred(os.getpid())
         began = time.monotonic()
-        step(1)
-        told = {"lap": 0, "batch": number, "seconds": time.monotonic() - began}
+        yield
+        seconds = time.monotonic() - began
         transfer = asdict(process_tree.transferred(os.getpid()) - moved)
-        measured.append(told | {"grown": _size(home) - stored} | transfer)
-    Path(job["result"]).write_text(json.dumps({"started": started, "batches": measured}))
+        self.told.update({"seconds": seconds, "grown": _size(self.home) - stored, **transfer})
 
 
 def _size(home: Path) -> int:

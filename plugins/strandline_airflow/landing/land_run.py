@@ -45,14 +45,17 @@ def plan(source: Source, run_after: datetime) -> Planned:
     zone = LandingZone(SourceLake(source.lake, source.name))
     zone.ensure()
     Lookup(source).again()
-    known = {*(one.topic for one in zone.landed()), *(table.topic for table in source.tables)}
+    known = {*(one.topic for one in zone.registered()), *(table.topic for table in source.tables)}
     with opened(source) as kafka:
         barrier = kafka.barrier(source.owns, known)
     if not barrier.watermarks:
         log.info("Kafka has no topic of %s yet (prefix '%s')", source.name, source.topic_prefix)
-    zone.register(newcomers(barrier.watermarks, zone.landed()))
+    landed = zone.landed()
+    if new := newcomers(barrier.watermarks, landed):
+        zone.register(new)
+        landed = zone.landed()
     limits = Limits(groups=min(source.max_segments, conf.getint("core", "max_map_length")))
-    planned = plan_segments(barrier.watermarks, zone.past_gaps(zone.landed()), limits)
+    planned = plan_segments(barrier.watermarks, zone.past_gaps(landed), limits)
     # Of an old run that is repeated the time says nothing of when a gap was found.
     gaps = zone.record_gaps(planned.gaps, run_after, barrier.taken_at)
     log.info(

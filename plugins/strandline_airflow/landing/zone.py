@@ -93,17 +93,26 @@ class LandingZone:
         for ledger in (self._landing, self._partitions, self._gaps):
             ledger.ensure()
 
-    def landed(self, landing_version: int | None = None) -> tuple[Landed, ...]:
-        """How far every registered partition is landed, at a version of the landing table."""
-        landing = self._landing.open(landing_version)
+    def landed(self) -> tuple[Landed, ...]:
+        """How far every registered partition is landed."""
+        return self.newest()[1]
+
+    def newest(self) -> tuple[int | None, tuple[Landed, ...]]:
+        """The newest version of the landing table, and how far every partition is landed there.
+
+        The version is None where nothing was ever landed.
+        """
+        landing = self._landing.open()
+        if landing is None:
+            return None, ()
+        known = [_moved_to(landing.transaction_version(_id(one)), one) for one in self.registered()]
+        return landing.version(), tuple(known)
+
+    def registered(self) -> tuple[Landed, ...]:
+        """Every registered partition, as if nothing of it were landed."""
         registry = self._partitions.open()
-        if landing is None or registry is None:
-            return ()
-        registered = [
-            Landed(**row, next_offset=row["first_offset"])
-            for row in self._partitions.rows(registry)
-        ]
-        return tuple(_moved_to(landing.transaction_version(_id(one)), one) for one in registered)
+        rows = () if registry is None else self._partitions.rows(registry)
+        return tuple(Landed(**row, next_offset=row["first_offset"]) for row in rows)
 
     def progress(self, segments: Iterable[Segment]) -> tuple[Progress, ...]:
         """What has become of the segments so far, by the log."""

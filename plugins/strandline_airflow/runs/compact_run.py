@@ -19,7 +19,7 @@ from strandline_airflow.landing.zone import LandingZone
 from strandline_airflow.runs import orders
 from strandline_airflow.runs.folder import clock, read_manifest, read_receipt, write_manifest
 from strandline_airflow.runs.manifests import Manifests
-from strandline_airflow.runs.publications import Publications
+from strandline_airflow.runs.publications import Publications, applied
 from strandline_airflow.runs.published import Published
 
 log = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ def publish(manifest_path: str) -> Outcome:
     for line in withheld:
         log.warning("%s", line)
     held = {row.topic for row in last if row.held}
-    waiting = cut.waiting(landed, publications.applied())
+    waiting = cut.waiting(landed, applied(last))
     return Outcome(
         work=manifest.work,
         changed=tuple((row, row.lag(landed)) for row in own if row.changed),

@@ -21,7 +21,7 @@ from strandline_airflow.landing.zone import LandingZone
 from strandline_airflow.ledger import Claim, Ledger
 from strandline_airflow.runs.epochs import Epochs
 from strandline_airflow.runs.orders import Order
-from strandline_airflow.runs.publications import Publications
+from strandline_airflow.runs.publications import Publications, applied
 from strandline_airflow.runs.published import Published
 
 MANIFESTS = pa.schema(
@@ -122,15 +122,14 @@ class Manifests:
 
     def _cut(self, source: Source, number: int, planned_at: str) -> Manifest | None:
         zone = LandingZone(self._lake)
-        version = zone.version()
+        version, landed = zone.newest()
         if version is None:
             return None
         # Looked at after landing, which stores schemas before the records that name them.
         pin = Pin(number, planned_at, version, schemas.version(self._lake.schemas))
         published = self._publications.last()
         held = [row.topic for row in published if row.held]
-        applied = self._publications.applied()
-        made = next_manifest(source, pin, zone.landed(version), applied, held)
+        made = next_manifest(source, pin, landed, applied(published), held)
         if made is None:
             return None
         _refuse_renamed(source, published)

@@ -11,10 +11,11 @@ A table that does not meet what is expected of it (`strandline.runs.gate`) stays
 was, and is held. Its history has gone on: what a compaction has committed is not done again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
+from deltalake import DeltaTable
 
 from strandline.alone.stores import nulls
 from strandline.alone.stores.tables import rows
@@ -43,8 +44,9 @@ class Publications:
         """The rows of the last published run."""
         table = self._ledger.open()
         number = None if table is None else table.transaction_version(PUBLICATION)
-        if table is None or number is None:
-            return ()
+        return () if table is None or number is None else self._of_run(table, number)
+
+    def _of_run(self, table: DeltaTable, number: int) -> tuple[Published, ...]:
         return tuple(map(Published.from_row, self._ledger.rows(table, number=number)))
 
     def last_of(self, work: Work) -> int:
@@ -116,13 +118,8 @@ class Publications:
         return rows(table, sql, after=number - last, newest=number, **values)
 
     def applied(self) -> dict[tuple[str, int], int]:
-        """The next offset to apply, by topic id and partition; what is withheld is applied."""
-        return {
-            (topic_id, partition): offset
-            for row in self.last()
-            for topic_id, reached in row.reached.items()
-            for partition, offset in reached.items()
-        }
+        """The next offset to apply, by topic id and partition, after the last published run."""
+        return applied(self.last())
 
     def publish(
         self, manifest: Manifest, receipt: Receipt, published_at: str | None = None
@@ -140,8 +137,9 @@ class Publications:
                 f"run {manifest.number} of {manifest.source} cannot be published: the last "
                 f"published one is {seen or 0}"
             )
+        last = self._of_run(table, seen) if seen else ()
         times = {"began_at": manifest.began_at, "published_at": published_at}
-        done = published(manifest, receipt, self.last(), self._nulls)
+        done = published(manifest, receipt, last, self._nulls)
         news = [{**row.to_row(), **times} for row in done]
         claim = Claim(PUBLICATION, seen, manifest.number)
         self._ledger.append(table, pa.Table.from_pylist(news, PUBLICATIONS), [claim])
@@ -149,3 +147,16 @@ class Publications:
 
     def _nulls(self, table: str, version: int, allowed: Mapping[str, float]) -> Nulls:
         return nulls.counted(self._lake.history(table), version, allowed)
+
+
+def applied(rows: Iterable[Published]) -> dict[tuple[str, int], int]:
+    """The next offset to apply, by topic id and partition; what is withheld is applied.
+
+    `rows` are those of the last published run.
+    """
+    return {
+        (topic_id, partition): offset
+        for row in rows
+        for topic_id, reached in row.reached.items()
+        for partition, offset in reached.items()
+    }
