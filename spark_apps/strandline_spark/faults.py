@@ -28,6 +28,11 @@ _DETAILS = re.compile(r"(?: *\((?:Service|SDK)[^)]*\))+.*")
 # What S3A says where it found no credentials.
 _UNKNOWN = re.compile(r"NoAuthWithAWSException: (.+)|(No AWS Credentials provided .+)")
 
+# What Spark says where the Python of its tasks is another one than the driver's, or has less.
+_PYTHON = re.compile(
+    r"ModuleNotFoundError: [^\n]*|PYTHON_VERSION_MISMATCH|Cannot run program [^\n]*"
+)
+
 
 @contextmanager
 def explained(lake: str) -> Iterator[None]:
@@ -47,10 +52,24 @@ def _stack(error: Exception) -> str:
     return f"{error}\n{stack}"
 
 
+def strange_python(said: str) -> Terminal | None:
+    """Where Spark says that the Python of its tasks is none that Strandline runs in."""
+    sign = _PYTHON.search(said)
+    if sign is None:
+        return None
+    return Terminal(
+        f"the Python of Spark's executors does not do for Strandline ({sign[0]}): give them "
+        "one that has what requirements.txt names (PYSPARK_PYTHON, docs/deploy.md). The next "
+        "attempt does what is left"
+    )
+
+
 def _known(lake: str, said: str) -> StrandlineError | None:
-    raised = _RAISED.search(said)
+    raised, python = _RAISED.search(said), strange_python(said)
     if raised is not None:
         return (Terminal if raised[1] in _TERMINAL else Transient)(raised[2])
+    if python is not None:
+        return python
     asked, unknown = _ASKED.search(said) or _READ.search(said), _UNKNOWN.search(said)
     if asked is not None:
         return _of_store(lake, asked[1].strip(), asked[2])

@@ -6,7 +6,6 @@ twice, after a retry or by speculation, has one effect: every commit of a run is
 
 import logging
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,20 +19,17 @@ from strandline.alone.stores.control import Control
 from strandline.alone.stores.tables import STORAGE_VARIABLE
 from strandline.alone.work import done
 from strandline.changes.record import Record
-from strandline.errors import BeyondAloneError, Terminal
+from strandline.errors import BeyondAloneError
 from strandline.formats.registry.schemas import Schemas
 from strandline.runs.manifest import Manifest, TableCut, Work
 from strandline.runs.receipt import Counts, TableReceipt
 from strandline.runs.way import Way
+from strandline_spark.faults import strange_python
 
 log = logging.getLogger(__name__)
 
 _MOST_TASKS = 1_000
 _LINE = "%(asctime)s %(levelname)s %(message)s"
-
-_NO_PYTHON = re.compile(
-    r"ModuleNotFoundError: [^\n]*|PYTHON_VERSION_MISMATCH|Cannot run program [^\n]*"
-)
 
 _Done = tuple[int, TableReceipt | str]  # the table's number, and why if it did not go alone
 _Receipts = tuple[TableReceipt, ...]
@@ -58,7 +54,9 @@ def handed_out(spark: SparkSession, manifest: Manifest, known: Control) -> Itera
     try:
         found = job(wanted)
     except Py4JJavaError as error:
-        _refuse_strange_python(error)
+        strange = strange_python(str(error.java_exception))
+        if strange is not None:
+            raise strange from error
         # A table that ends its worker ends the job. What was done is found done.
         log.warning("The tables are taken one by one, since %s", _first_line(error))
         found = [each for number in wanted for each in _attempted(job, manifest, number)]
@@ -67,18 +65,6 @@ def handed_out(spark: SparkSession, manifest: Manifest, known: Control) -> Itera
             yield receipt
         else:
             log.info("%s: is spread, since %s", manifest.tables[number].table, receipt)
-
-
-def _refuse_strange_python(error: Py4JJavaError) -> None:
-    """`Terminal` where the Python of Spark's tasks is none that Strandline runs in."""
-    said = str(error.java_exception)
-    sign = _NO_PYTHON.search(said)
-    if sign is not None:
-        raise Terminal(
-            f"the Python of Spark's executors does not do for Strandline ({sign[0]}): give them "
-            "one that has what requirements.txt names (PYSPARK_PYTHON, docs/deploy.md). The next "
-            "attempt does what is left"
-        ) from error
 
 
 def _job(spark: SparkSession, task: "_Task", numbers: Sequence[int]) -> list[_Done]:
