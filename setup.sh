@@ -118,6 +118,8 @@ setup_python() {
 
 # Always from nothing: pyspark and pyspark-client share files, and upgrading one guts the other.
 make_venv() {
+    [ ! -L "$VENV" ] ||
+        stop "$VENV is a link, and what it leads to would be emptied: remove it (rm $VENV)"
     python=$(find_python) ||
         stop "Python 3.11 or newer is needed: install it, or name it with PYTHON=/path/to/python3"
     if ! makes_venvs "$python"; then

@@ -144,6 +144,16 @@ def test_a_python_without_venv_is_one_line_with_the_package_to_install(machine):
     assert "apt-get install python3.11-venv" in done.stderr
 
 
+def test_an_environment_that_lies_elsewhere_is_not_emptied(machine, tmp_path):
+    other = tmp_path / "other"
+    (other / "bin").mkdir(parents=True)
+    (machine.project / ".venv").symlink_to(other)
+    done = machine.setup("python")
+    assert done.returncode == 1
+    assert ".venv is a link" in done.stderr
+    assert (other / "bin").is_dir()
+
+
 def test_what_is_set_up_is_left_alone(machine):
     machine.in_venv(".requirements", (PROJECT / "requirements.txt").read_text())
     machine.in_venv(".project", (PROJECT / "pyproject.toml").read_text())
