@@ -31,6 +31,10 @@ class Superseded(Transient):
     """Somebody else has moved on what this commit was made from; look again, then decide."""
 
 
+# Of a ledger of which nobody reads an old version: each run opens it some times, and where a log
+# is a folder on a disk, all of it is listed then. Delta keeps a month where nothing is said.
+SHORT_LOG = (("delta.logRetentionDuration", "interval 7 days"),)
+
 # Rows of which Spark's tasks read the next ones side by side; a file is one task's else.
 ROW_GROUP = 10_000
 # Bytes of a Parquet page, which a reader holds whole. The writer looks at a page's size after each

@@ -18,7 +18,7 @@ from strandline.runs.manifest import Manifest, TableCut
 from strandline.sources.expectations import Expectations
 from strandline.sources.source import Source
 from strandline_airflow.landing.zone import LandingZone
-from strandline_airflow.ledger import Claim, Ledger
+from strandline_airflow.ledger import SHORT_LOG, Claim, Ledger
 from strandline_airflow.runs.epochs import Epochs
 from strandline_airflow.runs.orders import Order
 from strandline_airflow.runs.publications import Publications, applied
@@ -41,7 +41,7 @@ class Manifests:
 
     def __init__(self, lake: SourceLake) -> None:
         self._lake = lake
-        self._ledger = Ledger(lake.manifests, MANIFESTS)
+        self._ledger = Ledger(lake.manifests, MANIFESTS, configuration=SHORT_LOG)
         self._publications = Publications(lake)
 
     def next(self, source: Source, planned_at: str, began_at: str | None = None) -> Manifest | None:

@@ -24,7 +24,7 @@ from strandline.runs.gate import Nulls
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import PUBLICATION, Manifest, Work
 from strandline.runs.receipt import Receipt
-from strandline_airflow.ledger import Claim, Ledger
+from strandline_airflow.ledger import SHORT_LOG, Claim, Ledger
 from strandline_airflow.runs.publication import published
 from strandline_airflow.runs.published import PUBLICATIONS, Published
 
@@ -33,7 +33,10 @@ class Publications:
     """The publications of one source."""
 
     def __init__(self, lake: SourceLake) -> None:
-        self._lake, self._ledger = lake, Ledger(lake.publications, PUBLICATIONS)
+        self._lake, self._ledger = (
+            lake,
+            Ledger(lake.publications, PUBLICATIONS, configuration=SHORT_LOG),
+        )
 
     def last_number(self) -> int:
         """The number of the last published run; 0 where there is none."""
