@@ -86,9 +86,9 @@ class Ledger:
                     raise
                 return found
 
-    def open(self, version: int | None = None) -> DeltaTable | None:
-        """The table at a version or at its newest; None where there is no such table."""
-        return opened(self.uri, version)
+    def open(self) -> DeltaTable | None:
+        """The table as it is now; None where there is none."""
+        return opened(self.uri)
 
     def append(self, table: DeltaTable, rows: pa.Table, claims: Sequence[Claim]) -> None:
         """One commit with the rows, where every claim still stands; `table` then is that version.
