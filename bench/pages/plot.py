@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-_WIDTH, _LEFT, _BAR, _GAP = 860, 260, 18, 6
+_WIDTH, _LEFT, _BAR, _GAP = 880, 260, 18, 6
 _COLOURS = {
     "strandline": "#0b7285",
     "merge": "#c92a2a",
@@ -55,7 +55,7 @@ def write(path: Path, panels: Sequence[Panel]) -> None:
 def _panel(panel: Panel, top: int) -> Iterator[str]:
     yield f'<text class="t" x="0" y="{top + 18}">{escape(panel.title)}</text>'
     longest = max((bar.most for bar in panel.bars), default=0) or 1
-    scale = (_WIDTH - _LEFT - 150) / longest
+    scale = (_WIDTH - _LEFT - 190) / longest
     for number, bar in enumerate(panel.bars):
         y = top + 34 + number * (_BAR + _GAP)
         name = " · ".join(filter(None, (bar.contender, bar.label)))
