@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from deltalake import DeltaTable
 
-from strandline import connectors
-from strandline.alone import difference
+from strandline.alone import difference, making
 from strandline.alone.stores import fencing, history, noted, quarantine, records
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.heads import Stored
@@ -131,12 +129,7 @@ class TableRun:
     @property
     def making(self) -> Making:
         """How the table is made, wherever it is needed."""
-        return Making(
-            self.cut.topic,
-            connectors.named(self.manifest.connector),
-            self.cut.rules,
-            datetime.fromisoformat(self.manifest.planned_at),
-        )
+        return making.of(self.manifest, self.cut)
 
     def _put_aside(self, found: Run, arrived: Sequence[Record]) -> None:
         """Has in quarantine, of the records that were read, those that cannot be.

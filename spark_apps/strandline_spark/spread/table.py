@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from strandline import connectors
-from strandline.alone import takeover
+from strandline.alone import making, takeover
 from strandline.alone.stores import history, landing, quarantine
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.noted import Noted
@@ -122,12 +120,7 @@ class TableRun:
     @property
     def making(self) -> Making:
         """How the table is made, wherever it is needed."""
-        return Making(
-            self.cut.topic,
-            connectors.named(self.manifest.connector),
-            self.cut.rules,
-            datetime.fromisoformat(self.manifest.planned_at),
-        )
+        return making.of(self.manifest, self.cut)
 
     def arrived(self) -> Rows:
         """The records that the run reads."""
