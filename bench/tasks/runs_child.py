@@ -9,7 +9,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bench import process_tree
-from bench.cases.stream import Batch, Shape
 from bench.tasks import source
 from bench.tasks.source import Tasks
 from bench.workloads import A_DAY
@@ -17,7 +16,7 @@ from bench.workloads import A_DAY
 
 def main() -> None:
     job = json.loads(Path(sys.argv[1]).read_text())
-    shape = Shape(**job["shape"] | {"batches": tuple(Batch(**b) for b in job["shape"]["batches"])})
+    shape = source.shape_of(job)
     home = Path(job["folder"], "runs")
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
@@ -28,14 +27,14 @@ def main() -> None:
     for number in range(1, len(shape.batches) + 1):
         send(number)
         counts = number in job["counted"]
-        stored, moved = _size(home) if counts else 0, process_tree.transferred(os.getpid())
+        stored, moved = source.size(home) if counts else 0, process_tree.transferred(os.getpid())
         began, worked = time.monotonic(), time.process_time()
         tasks.land(number)
         tasks.compact(number)
         seconds, cpu = time.monotonic() - began, time.process_time() - worked
         if counts:
             transfer = asdict(process_tree.transferred(os.getpid()) - moved)
-            grown = _size(home) - stored
+            grown = source.size(home) - stored
             told = {"lap": 0, "batch": number, "seconds": seconds, "cpu": cpu, "grown": grown}
             measured.append(told | transfer)
         if number == 1:
@@ -45,10 +44,6 @@ def main() -> None:
     told = {"started": started, "batches": measured, "wrong": source.wrong(home, shape)}
     Path(job["result"]).write_text(json.dumps(told))
     shutil.rmtree(home)
-
-
-def _size(home: Path) -> int:
-    return sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
 
 
 if __name__ == "__main__":

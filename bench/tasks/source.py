@@ -2,10 +2,11 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 from confluent_kafka import Producer
@@ -16,7 +17,7 @@ from bench.cases import envelope, landed, reference
 from bench.cases.case import names
 from bench.cases.columns import COLUMNS, STRANDLINES_NAMES
 from bench.cases.judge import judged
-from bench.cases.stream import Shape, stream
+from bench.cases.stream import Batch, Shape, stream
 from bench.workloads import A_DAY
 from strandline.runs.lake import SourceLake
 from strandline.sources import source as source_file
@@ -25,13 +26,24 @@ from strandline.sources.source import Source
 _NAME = "bench"
 _BEGINNING = datetime(2026, 11, 20, tzinfo=UTC)
 _ANSWER_SECONDS = 60
-_A_DAY = 25  # seconds in which a race makes the runs of one
+_DAY_SECONDS = 25  # in which a race makes the runs of a day
 # What Delta's tables keep, and for how long where nothing is said.
 _KEPT = {
     "delta.logRetentionDuration": "interval 30 days",
     "delta.deletedFileRetentionDuration": "interval 7 days",
 }
 _FLUSHED = 100_000  # records on their way to the broker at one time
+
+
+def shape_of(job: Mapping[str, Any]) -> Shape:
+    """The shape that a race has told its process, as JSON has it."""
+    told = job["shape"]
+    return Shape(**told | {"batches": tuple(Batch(**batch) for batch in told["batches"])})
+
+
+def size(home: Path) -> int:
+    """The bytes of all files in a folder."""
+    return sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
 
 
 def sender(shape: Shape, broker: str) -> Callable[[int], None]:
@@ -131,7 +143,7 @@ class Tasks:
             table = DeltaTable(log.parent)
             own = table.metadata().configuration
             kept = {name: _days(own.get(name, default)) for name, default in _KEPT.items()}
-            short = {name: f"interval {_A_DAY * days} seconds" for name, days in kept.items()}
+            short = {name: f"interval {_DAY_SECONDS * days} seconds" for name, days in kept.items()}
             table.alter.set_table_properties(short)
 
     def _work_off(self, manifest: str | None) -> None:

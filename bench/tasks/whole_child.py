@@ -12,13 +12,13 @@ from itertools import count
 from pathlib import Path
 
 from bench import process_tree
-from bench.cases.stream import Batch, Shape
+from bench.tasks import source
 from bench.tasks.source import Tasks
 
 
 def main() -> None:
     job = json.loads(Path(sys.argv[1]).read_text())
-    shape = Shape(**job["shape"] | {"batches": tuple(Batch(**b) for b in job["shape"]["batches"])})
+    shape = source.shape_of(job)
     home = Path(job["home"])
     tasks = Tasks.of(home, shape, job["broker"], through_spark=True)
     started = time.monotonic() - job["launched"]
@@ -43,16 +43,12 @@ class _Measured:
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        stored, moved = _size(self.home), process_tree.transferred(os.getpid())
+        stored, moved = source.size(self.home), process_tree.transferred(os.getpid())
         began = time.monotonic()
         yield
         seconds = time.monotonic() - began
         transfer = asdict(process_tree.transferred(os.getpid()) - moved)
-        self.told.update({"seconds": seconds, "grown": _size(self.home) - stored, **transfer})
-
-
-def _size(home: Path) -> int:
-    return sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
+        self.told.update({"seconds": seconds, "grown": source.size(self.home) - stored, **transfer})
 
 
 if __name__ == "__main__":

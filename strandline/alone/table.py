@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from deltalake import DeltaTable
 
 from strandline.alone import difference, making
+from strandline.alone.difference import Change
 from strandline.alone.stores import fencing, history, noted, quarantine, records
 from strandline.alone.stores.control import Control
 from strandline.alone.stores.heads import Stored
@@ -16,7 +17,7 @@ from strandline.alone.stores.records import OnRecord
 from strandline.alone.stores.tables import opened
 from strandline.alone.takeover import once_landed
 from strandline.changes.record import Coordinates, Record
-from strandline.law import audit, continuation, forgetting, increment
+from strandline.law import continuation, forgetting, increment
 from strandline.law.continuation import NotEntered, Run, Shown
 from strandline.law.forgetting import Horizon
 from strandline.law.shard import Making
@@ -62,14 +63,12 @@ class TableRun:
         found = increment.run(self.making, known, Stored(stored), arrived, now)
         self.control.wait(self.cut, found.facts.unknown, before, applied)
         conservation.check(found.counts, self.cut.topic)
-        audit.check_versions(found.found.versions, self.cut.topic)
-        if found.onward is not None:
-            audit.check(found.onward.fields, self.cut.topic)
+        change = self._change(stored, found, before)  # law 5 is asked there, before all writing
         self._put_aside(found, arrived)
         anew = isinstance(known, NotEntered)
         records.forget_failed(self.lake.records(self.cut.table), stored, run)
         records.put(self.lake.records(self.cut.table), found.entered, run, anew=anew)
-        return self._committed(stored, found, before)
+        return self._committed(stored, found, change, before)
 
     def shown(self, keys: AbstractSet[str]) -> Mapping[str, Shown]:
         """The last place in the log that each of these keys has shown, as far as it is known."""
@@ -149,13 +148,15 @@ class TableRun:
         if self.given is None:
             quarantine.strike(path, table, before - staying, run)
 
-    def _committed(
-        self, stored: DeltaTable | None, found: Run, before: Noted | None
-    ) -> TableReceipt:
-        table, run = self.cut.table, self.manifest.number
+    def _change(self, stored: DeltaTable | None, found: Run, before: Noted | None) -> Change:
         standing = history.standing(stored, None if found.whole else found.keys)
         forgotten = None if before is None else before.forgotten
-        change = difference.change(stored, standing, found, forgotten)
+        return difference.change(stored, standing, found, forgotten)
+
+    def _committed(
+        self, stored: DeltaTable | None, found: Run, change: Change, before: Noted | None
+    ) -> TableReceipt:
+        table, run = self.cut.table, self.manifest.number
         known = None if before is None or found.whole else before.receipt.counts
         counts = replace(
             found.counts,
@@ -176,6 +177,7 @@ class TableRun:
         )
         if stored is None and not (found.counts.changes or found.counts.duplicates):
             return receipt  # no row was ever sent: there is no history to be made yet
+        forgotten = None if before is None else before.forgotten
         text = Noted(receipt, found.facts, self.cut.rules.noted(), forgotten=forgotten).text()
         version = history.commit(self.lake.history(table), stored, change.replacement, run, text)
         return replace(receipt, history_version=version)

@@ -2,10 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from operator import attrgetter
 from typing import Any
 
-from strandline.changes.version import Version
 from strandline.errors import AuditError
 
 
@@ -15,11 +13,6 @@ def check(versions: Mapping[str, Sequence[Any]], topic: str) -> None:
     `versions` are columns as in `Versions.columns`, those of a key beside each other, in order.
     """
     _check(zip(*(versions[name] for name in _ASKED), strict=True), topic)
-
-
-def check_versions(versions: Iterable[Version], topic: str) -> None:
-    """The same of versions one by one."""
-    _check(map(attrgetter(*_ASKED), versions), topic)
 
 
 _ASKED = ("key", "seq_from", "seq_to", "valid_from", "valid_to")

@@ -103,14 +103,14 @@ def _gone_on(
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class _Candidates:
     """The keys that may go on, and the last versions of those that have one."""
 
     keys: AbstractSet[str]
     heads: Heads
 
 
-def _heads(read: Read, now: Known, known: OnRecord, last: LastVersions) -> _Standing | None:
+def _heads(read: Read, now: Known, known: OnRecord, last: LastVersions) -> _Candidates | None:
     """Keys that no other record names, and that stand in the history if there are records of them.
 
     None where the history has other columns.
@@ -124,16 +124,16 @@ def _heads(read: Read, now: Known, known: OnRecord, last: LastVersions) -> _Stan
     lone = keys.difference(heads.fields["key"]) if now.facts.unseen else set[str]()
     others = keys if now.facts.joined else set[str]()
     left = known.named(lone, others) if lone or others else set[str]()
-    return _Standing(keys - left, heads.without(left))
+    return _Candidates(keys - left, heads.without(left))
 
 
-def _folded(now: Known, standing: _Standing, landed: Landed, read: Read) -> _Went | None:
-    of = [(key, n) for n, key in enumerate(read.keys) if key is not None and key in standing.keys]
+def _folded(now: Known, own: _Candidates, landed: Landed, read: Read) -> _Went | None:
+    of = [(key, n) for n, key in enumerate(read.keys) if key is not None and key in own.keys]
     of.sort()  # records have landed in order of their places
     keys, numbers = [key for key, _ in of], [n for _, n in of]
     assert read.transit is not None  # noqa: S101 - the reader hands on
     columns = ([getattr(read.transit, each.name)[n] for n in numbers] for each in fields(Transit))
-    (made,) = Runner.of(now, None).run([Piece(standing.heads, Transit(*columns), keys)])
+    (made,) = Runner.of(now, None).run([Piece(own.heads, Transit(*columns), keys)])
     if not made.keys:
         return None
     went = set(made.keys)
