@@ -29,6 +29,7 @@ SMALL = Sizes(
     runs=100,
     whole=100_000,
     wide=10,
+    times=3,
     hot=20_000,
     transaction=20_000,
     large=10,

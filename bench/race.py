@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.cases.case import Case, made
 from bench.cases.copying import copied
-from bench.cases.judge import judged
+from bench.cases.judge import before_the_stream, closed, judged
 from bench.child import Job, Lap
 from bench.contenders import CONTENDERS
 from bench.process_tree import PeakMemory
@@ -118,10 +118,15 @@ def _wrong(entrant: Entrant, folder: Path, batch: int) -> str | None:
         return None
     found = []
     for table in case.tables:
-        verdict = judged(case.expected(table, batch), *kind(case, folder).history(table))
+        history = kind(case, folder).history(table)
+        verdict = judged(case.expected(table, batch), *history)
         if not verdict.right:
             found.append(
                 f"{table}: {verdict.rows} rows for {verdict.expected}, "
                 f"{verdict.wrong_keys} keys wrong"
             )
+        if times := case.shape.repeated:
+            there, wanted = before_the_stream(*history), times * closed(case.expected(table, 0))
+            if there != wanted:
+                found.append(f"{table}: {there} versions before the stream for {wanted}")
     return "; ".join(found)

@@ -29,6 +29,7 @@ class Sizes:
     run_batch: int = 20
     whole: int = 20_000_000
     wide: int = 500
+    times: int = 10
     hot: int = 5_000_000
     transaction: int = 1_000_000
     large: int = 100
@@ -57,8 +58,8 @@ class Workload:
 def workloads(sizes: Sizes) -> dict[str, Workload]:
     """All workloads by name."""
     made = (
-        _bulk, _increment, _late, _truncate, _fifty, _landing, _runs, _wide, _whole, _extremes,
-        _cores,
+        _bulk, _increment, _long, _late, _truncate, _fifty, _landing, _runs, _wide, _whole,
+        _extremes, _cores,
     )  # fmt: skip
     every = [make(sizes) for make in made]
     return {workload.name: workload for workload in every}
@@ -97,6 +98,31 @@ def _increment(sizes: Sizes) -> Workload:
             "batch": tuple((0, number) for number in numbers[1:each]),
             "few": tuple((0, number) for number in numbers[each + 1 :]),
         },
+    )
+
+
+def _long(sizes: Sizes) -> Workload:
+    """The same base twice, the second time behind many more closed versions of its keys."""
+    base, each = sizes.histories[-1], 1 + sizes.measured
+    shapes = {
+        f"{times * base:,}": Shape(
+            keys=sizes.keys,
+            batches=(Batch(sizes.batch, inserts=0.02),) * each,
+            base=base,
+            repeated=times - 1,
+            deletes=0.01,
+            schemas=sizes.schemas,
+        )
+        for times in (1, sizes.times)
+    }
+    return Workload(
+        "long",
+        f"{sizes.batch:,} changes onto a history of {base:,} changes, and onto one of "
+        f"{sizes.times} times as many",
+        shapes,
+        ("strandline",),
+        (tuple(range(1, each + 1)),),
+        {"batch": tuple((0, number) for number in range(2, each + 1))},
     )
 
 

@@ -16,9 +16,10 @@ CREATE, UPDATE, DELETE, TRUNCATE = range(4)
 OPS = ("c", "u", "d", "t")
 NOBODY = -1  # no key: of a truncate, or of a change that moves nowhere
 
-_START_US = 1_790_000_000_000_000  # 2026-09-21, the first transaction's commit
+START_US = 1_790_000_000_000_000  # 2026-09-21, the first transaction's commit
 _TRANSACTION_US = 5_000
 _LSN_BYTES = 128  # of log a change
+ERA_BITS = 56  # of a place in the log; before the stream are as many eras as its base is repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +44,16 @@ class Shape:
 
     `base` changes make the history that is there before the first batch: first one of each key, so
     that histories of any length have the same keys. All others are of keys drawn evenly from
-    `keys`. `deletes` and `moves` are shares of all changes. `schemas`: whether the JSON embeds
-    them. `tables` of this shape lie side by side. A transaction has `transaction` changes on
-    average, and a note so many `letters` besides its words.
+    `keys`. The versions that they close lie before them `repeated` times more, as made elsewhere
+    (`bench.cases.repeating`). `deletes` and `moves` are shares of all changes. `schemas`: whether
+    the JSON embeds them. `tables` of this shape lie side by side. A transaction has `transaction`
+    changes on average, and a note so many `letters` besides its words.
     """
 
     keys: int
     batches: tuple[Batch, ...]
     base: int = 0
+    repeated: int = 0
     deletes: float = 0.02
     moves: float = 0.0
     schemas: bool = False
@@ -112,7 +115,7 @@ def stream(shape: Shape, table: int = 0) -> Stream:
     op, moves = _ops(chance, key, truncates, shape)
     batch = _late(chance, batch, (op != TRUNCATE) & ~moves, shape)
     transaction = np.cumsum(chance.random(count) < 1 / shape.transaction)
-    at = (number + 1_000_000) * _LSN_BYTES
+    at = (shape.repeated << ERA_BITS) + (number + 1_000_000) * _LSN_BYTES
     # Where a transaction ended is where the next one's first change stands, less half a change.
     first = np.searchsorted(transaction, transaction)
     changes = Stream(
@@ -125,7 +128,7 @@ def stream(shape: Shape, table: int = 0) -> Stream:
         transaction=transaction + 1000,
         before=at[first] - _LSN_BYTES // 2,
         at=at,
-        micros=_START_US + transaction * _TRANSACTION_US,
+        micros=START_US + transaction * _TRANSACTION_US,
         letters=np.full(count, shape.letters, dtype=np.int32),
     )
     return _with_arrivals(changes, moves)

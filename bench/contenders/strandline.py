@@ -9,8 +9,10 @@ from typing import ClassVar
 from pyspark.sql import SparkSession
 from strandline_spark.files import read_text, write_text
 from strandline_spark.session import LOCAL
+from strandline_spark.spread.store import Store
 from strandline_spark.work import done
 
+from bench.cases import repeating
 from bench.cases.case import SOURCE
 from bench.cases.columns import STRANDLINES_NAMES
 from bench.cases.copying import copied
@@ -51,6 +53,10 @@ class Strandline(Contender):
         copied(self.case.landing, Path(self.lake.landing))
         if self.case.shape.base:
             self.apply(0)
+        if self.case.shape.repeated:
+            for table in self.case.tables:
+                store = Store(self.spark, self.lake.records(table), 0, 0)
+                repeating.repeat(self.lake.history(table), store, self.case.shape.repeated)
 
     def apply(self, batch: int) -> None:
         """From the manifest's URI to the receipt."""

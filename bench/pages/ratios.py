@@ -131,6 +131,10 @@ RATIOS = (
         "≤ 1.05", "1.0",
     ),
     Ratio(
+        "an increment onto ten times the history: time",
+        "long", _OWN, Side("strandline", "batch", 0), "≤ 1.1", "1.0",
+    ),
+    Ratio(
         "few changes onto the long history, in empty commits",
         "increment", Side("strandline", "few"), Side("empty-commit", "few"), "≤ 10", "≤ 6",
     ),

@@ -9,7 +9,7 @@ why `append` compares what was seen as well.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from strandline.alone.stores import tables
 from strandline.alone.stores.faults import explained
 from strandline.alone.stores.tables import (
-    CHECKPOINTS,
+    SHORT_LOG,
     Value,
     opened,
     storage_options,
@@ -31,9 +31,13 @@ class Superseded(Transient):
     """Somebody else has moved on what this commit was made from; look again, then decide."""
 
 
-# Of a ledger of which nobody reads an old version: each run opens it some times, and where a log
-# is a folder on a disk, all of it is listed then. Delta keeps a month where nothing is said.
-SHORT_LOG = (("delta.logRetentionDuration", "interval 7 days"),)
+# Of a ledger of which manifests pin a version: a run that waits for weeks still finds it.
+PINNED = ("delta.logRetentionDuration", "interval 30 days")
+
+# The tables of ledgers by their URIs, as a task has found them, with its own commits: where a log
+# is a folder on a disk, all of it is listed at each opening. Not for who looks again after a lost
+# race.
+Look = dict[str, DeltaTable]
 
 # Rows of which Spark's tasks read the next ones side by side; a file is one task's else.
 ROW_GROUP = 10_000
@@ -53,12 +57,16 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """A Delta table at `uri` with this Arrow schema, appended to under claims only."""
+    """A Delta table at `uri` with this Arrow schema, appended to under claims only.
+
+    With a `look` it is opened once.
+    """
 
     uri: str
     schema: pa.Schema
     partition_by: tuple[str, ...] = ()
     configuration: tuple[tuple[str, str], ...] = ()
+    look: Look | None = field(default=None, compare=False)
 
     def ensure(self) -> DeltaTable:
         """The table, created where there is none; safe for two at once.
@@ -66,29 +74,38 @@ class Ledger:
         Raises `Terminal` where the lake cannot be written.
         """
         found = self.open()
-        if found is not None:
-            return found
+        if found is None:
+            self._create()
+            found = self.open()
+        if found is None:
+            raise Transient(f"{self.uri}: the lake's store does not show a table that it has taken")
+        return found
+
+    def _create(self) -> None:
         with explained(self.uri):
             try:
-                return DeltaTable.create(
+                DeltaTable.create(
                     self.uri,
                     self.schema,
                     partition_by=list(self.partition_by),
-                    configuration={**CHECKPOINTS, **dict(self.configuration)},
+                    configuration={**SHORT_LOG, **dict(self.configuration)},
                     storage_options=storage_options(),
                     # Tried again after a lost race, a creation would become a second version.
                     commit_properties=CommitProperties(max_commit_retries=0),
                 )
             except DeltaError:
                 # Lost the race for version 0 where the table is there now, else a real failure.
-                found = self.open()
-                if found is None:
+                if self.open() is None:
                     raise
-                return found
 
     def open(self) -> DeltaTable | None:
         """The table as it is now; None where there is none."""
-        return opened(self.uri)
+        if self.look is None:
+            return opened(self.uri)
+        found = self.look.get(self.uri) or opened(self.uri)
+        if found is not None:
+            self.look[self.uri] = found
+        return found
 
     def append(self, table: DeltaTable, rows: pa.Table, claims: Sequence[Claim]) -> None:
         """One commit with the rows, where every claim still stands; `table` then is that version.

@@ -66,8 +66,9 @@ class TableRun:
         change = self._change(stored, found, before)  # law 5 is asked there, before all writing
         self._put_aside(found, arrived)
         anew = isinstance(known, NotEntered)
-        records.forget_failed(self.lake.records(self.cut.table), stored, run)
-        records.put(self.lake.records(self.cut.table), found.entered, run, anew=anew)
+        on_record = self.lake.records(self.cut.table)
+        seen = records.forget_failed(on_record, stored, run)
+        records.put(on_record, found.entered, run, seen=seen, anew=anew)
         return self._committed(stored, found, change, before)
 
     def shown(self, keys: AbstractSet[str]) -> Mapping[str, Shown]:

@@ -20,6 +20,9 @@ REFUSED = (
     r"the lake cannot be used at s3a://\S+: .*{}.* 40[03]\b.*; see that the credentials of its "
     r"store have not expired and may read, list, write and delete there"
 )
+LATE = (
+    r"does not list a commit that it has taken|lists commits late .*: the next attempt looks again"
+)
 LANDING = r"/landing/.*\.parquet"
 HISTORY = r"/history/_is_head.*\.parquet"
 COMMIT = r"/history/_delta_log/\d+\.json"
@@ -84,4 +87,17 @@ def test_what_ends_the_driver_is_told_in_its_last_line_without_a_stack_of_java(
     assert last.startswith(f"strandline.errors.{kind}: ")
     assert re.search(told.format(f"/{file}"), last), last
     assert "\tat " not in text
+    runs.heal(manifest)
+
+
+@pytest.mark.parametrize("attempts", [1, 2])
+def test_while_listings_lag_no_history_is_wrong_and_the_next_attempt_does_the_run(
+    runs, proxy, attempts
+):
+    manifest = runs.next()
+    with proxy.lagging():
+        for _ in range(attempts):
+            text, passes = runs.said(manifest)
+            assert passes
+            assert re.search(LATE, text), text
     runs.heal(manifest)

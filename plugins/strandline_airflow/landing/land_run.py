@@ -14,6 +14,7 @@ from strandline.runs.segment import plan as plan_segments
 from strandline.sources.source import Source
 from strandline_airflow.landing.kafka import KafkaSegments
 from strandline_airflow.landing.zone import LandingZone
+from strandline_airflow.ledger import Look
 from strandline_airflow.registry.lookup import Lookup
 
 log = logging.getLogger(__name__)
@@ -42,7 +43,7 @@ def plan(source: Source, run_after: datetime) -> Planned:
     Gaps are put on record under the run's time, so a retry still reports them. Schemas that landing
     has asked for in vain are asked for again, whether anything new has arrived or not.
     """
-    zone = LandingZone(SourceLake(source.lake, source.name))
+    zone = LandingZone(SourceLake(source.lake, source.name), Look())
     zone.ensure()
     Lookup(source).again()
     known = {*(one.topic for one in zone.registered()), *(table.topic for table in source.tables)}

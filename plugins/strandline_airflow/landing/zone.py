@@ -23,7 +23,7 @@ from strandline.runs.lake import SourceLake
 from strandline.runs.segment import Gap, Landed, Segment, incarnation
 from strandline_airflow.landing.complaints import Unread
 from strandline_airflow.landing.kafka import KafkaSegments
-from strandline_airflow.ledger import Claim, Ledger, Superseded
+from strandline_airflow.ledger import PINNED, Claim, Ledger, Look, Superseded
 
 log = logging.getLogger(__name__)
 
@@ -73,20 +73,22 @@ class Progress:
 
 
 class LandingZone:
-    """The three tables of a source that landing writes."""
+    """The three tables of a source that landing writes, as they are or at one `look`."""
 
-    def __init__(self, lake: SourceLake) -> None:
+    def __init__(self, lake: SourceLake, look: Look | None = None) -> None:
         self._landing = Ledger(
             lake.landing,
             LANDING,
             partition_by=("landed_date",),
-            # Statistics where readers filter, and none for the payload.
             configuration=(
+                # Statistics where readers filter, and none for the payload.
                 ("delta.dataSkippingStatsColumns", "topic,topic_id,partition,offset,timestamp"),
+                PINNED,
             ),
+            look=look,
         )
-        self._partitions = Ledger(lake.partitions, PARTITIONS)
-        self._gaps = Ledger(lake.gaps, GAPS)
+        self._partitions = Ledger(lake.partitions, PARTITIONS, look=look)
+        self._gaps = Ledger(lake.gaps, GAPS, look=look)
 
     def ensure(self) -> None:
         """Creates the tables that are missing."""

@@ -21,7 +21,7 @@ from strandline.formats.registry.schemas import NONE, StoredSchema
 from strandline.runs.lake import SourceLake
 from strandline.sources.registry import Kind, Registry
 from strandline.sources.source import Source
-from strandline_airflow.ledger import Ledger
+from strandline_airflow.ledger import PINNED, Ledger
 from strandline_airflow.registry import apicurio, confluent
 from strandline_airflow.registry.client import Client, NoAnswerError, NotThereError
 
@@ -83,7 +83,9 @@ class Lookup:
         for name, why in told.items():
             log.warning("The schema %s is not stored: %s", name, why)
         if stored or told:
-            Ledger(self._uri, SCHEMAS).ensure()  # two tasks may be the first
+            Ledger(
+                self._uri, SCHEMAS, configuration=(PINNED,)
+            ).ensure()  # two tasks may be the first
             schemas.append(self._uri, schemas.arrow(stored, told, datetime.now(UTC)))
             self._known = schemas.known(self._uri)
             log.info("Stored %d schemas; %d were asked for in vain", len(stored), len(faults))

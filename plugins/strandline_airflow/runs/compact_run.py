@@ -16,6 +16,7 @@ from strandline.runs.receipt import Receipt, TableReceipt
 from strandline.sources.source import Source
 from strandline_airflow import metrics
 from strandline_airflow.landing.zone import LandingZone
+from strandline_airflow.ledger import Look
 from strandline_airflow.runs import orders
 from strandline_airflow.runs.folder import clock, read_manifest, read_receipt, write_manifest
 from strandline_airflow.runs.manifests import Manifests
@@ -59,7 +60,7 @@ def publish(manifest_path: str) -> Outcome:
     manifest = read_manifest(manifest_path)
     receipt = read_receipt(manifest)
     lake = SourceLake(manifest.lake, manifest.source)
-    publications = Publications(lake)
+    publications = Publications(lake, Look())
     news = publications.publish(manifest, receipt, clock())
     log.info(
         "Run %d of %s %s; it began at %s",

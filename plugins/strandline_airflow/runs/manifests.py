@@ -4,7 +4,7 @@ An open manifest is finished before a new one is made: a run that died half way 
 very same cut, so that what it committed already is recognised.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from strandline.runs.manifest import Manifest, TableCut
 from strandline.sources.expectations import Expectations
 from strandline.sources.source import Source
 from strandline_airflow.landing.zone import LandingZone
-from strandline_airflow.ledger import SHORT_LOG, Claim, Ledger
+from strandline_airflow.ledger import Claim, Ledger, Look
 from strandline_airflow.runs.epochs import Epochs
 from strandline_airflow.runs.orders import Order
 from strandline_airflow.runs.publications import Publications, applied
@@ -41,8 +41,7 @@ class Manifests:
 
     def __init__(self, lake: SourceLake) -> None:
         self._lake = lake
-        self._ledger = Ledger(lake.manifests, MANIFESTS, configuration=SHORT_LOG)
-        self._publications = Publications(lake)
+        self._ledger = Ledger(lake.manifests, MANIFESTS)
 
     def next(self, source: Source, planned_at: str, began_at: str | None = None) -> Manifest | None:
         """The manifest of the run to make now, or None where nothing new has landed.
@@ -51,10 +50,10 @@ class Manifests:
         `Superseded` where another planner has just made one.
         """
         table = self._ledger.ensure()  # looked at before the publications: a newer one conflicts
-        number = table.transaction_version(_ID) or 0
-        if number > self._publications.last_number():
+        number, publications = table.transaction_version(_ID) or 0, self._publications()
+        if number > publications.last_number():
             return self._numbered(table, number)
-        made = self._cut(source, number + 1, planned_at)
+        made = self._cut(source, number + 1, planned_at, publications.last())
         if made is None:
             return None
         made = replace(made, began_at=began_at)
@@ -73,7 +72,7 @@ class Manifests:
         last = self._numbered(table, number) if number else None
         if last is not None and (last.planned_at, last.work) == (planned_at, order.work):
             return last
-        if last is not None and number > self._publications.last_number():
+        if last is not None and number > self._publications().last_number():
             raise Transient(
                 f"run {number} of {source.name} ({last.work}, planned at {last.planned_at}) is not "
                 f"published yet; this waits for it. If nothing is running, trigger "
@@ -120,14 +119,19 @@ class Manifests:
         claim = Claim(_ID, made.number - 1 or None, made.number)
         self._ledger.append(table, pa.Table.from_pylist([row], MANIFESTS), [claim])
 
-    def _cut(self, source: Source, number: int, planned_at: str) -> Manifest | None:
+    def _publications(self) -> Publications:
+        """As they are now."""
+        return Publications(self._lake, Look())
+
+    def _cut(
+        self, source: Source, number: int, planned_at: str, published: Sequence[Published]
+    ) -> Manifest | None:
         zone = LandingZone(self._lake)
         version, landed = zone.newest()
         if version is None:
             return None
         # Looked at after landing, which stores schemas before the records that name them.
         pin = Pin(number, planned_at, version, schemas.version(self._lake.schemas))
-        published = self._publications.last()
         held = [row.topic for row in published if row.held]
         made = next_manifest(source, pin, landed, applied(published), held)
         if made is None:

@@ -24,19 +24,17 @@ from strandline.runs.gate import Nulls
 from strandline.runs.lake import SourceLake
 from strandline.runs.manifest import PUBLICATION, Manifest, Work
 from strandline.runs.receipt import Receipt
-from strandline_airflow.ledger import SHORT_LOG, Claim, Ledger
+from strandline_airflow.ledger import Claim, Ledger, Look
 from strandline_airflow.runs.publication import published
 from strandline_airflow.runs.published import PUBLICATIONS, Published
 
 
 class Publications:
-    """The publications of one source."""
+    """The publications of one source, as they are or at one `look`."""
 
-    def __init__(self, lake: SourceLake) -> None:
-        self._lake, self._ledger = (
-            lake,
-            Ledger(lake.publications, PUBLICATIONS, configuration=SHORT_LOG),
-        )
+    def __init__(self, lake: SourceLake, look: Look | None = None) -> None:
+        self._lake = lake
+        self._ledger = Ledger(lake.publications, PUBLICATIONS, look=look)
 
     def last_number(self) -> int:
         """The number of the last published run; 0 where there is none."""

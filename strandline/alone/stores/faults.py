@@ -126,6 +126,6 @@ def _way_in(uri: str) -> str:
     if "://" in uri and not uri.startswith("file:"):
         return (
             "see that the credentials of its store have not expired and may read, list, write and "
-            "delete there"
+            "delete there (executors of a cluster need them, too: docs/deploy/lake.md)"
         )
     return "make it a folder that this process may write"

@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from strandline.alone.stores import fencing
 from strandline.alone.stores.fencing import Kept
 from strandline.alone.stores.landing import RECORD, cells, lie_at, record
-from strandline.alone.stores.tables import MOST_NAMES, opened, rows
+from strandline.alone.stores.tables import MOST_NAMES, SHORT_LOG, opened, rows
 from strandline.changes.record import Coordinates, Record
 from strandline.law.continuation import Announced, Entered, Entry
 from strandline.law.facts import Facts
@@ -30,7 +30,10 @@ _SCHEMA = pa.schema(
     ]
 )
 # Where a reader looks, so that files without it are passed over.
-_STATISTICS = {"delta.dataSkippingStatsColumns": "entry_key,entry_other,entry_link,run"}
+_PROPERTIES = {
+    **SHORT_LOG,
+    "delta.dataSkippingStatsColumns": "entry_key,entry_other,entry_link,run",
+}
 _SUPERSEDED = f"{fencing.APPLICATION}/superseded"
 _EVERY = "SELECT * FROM stored WHERE run <= :run"
 _SINCE = """
@@ -106,26 +109,35 @@ def of_run(uri: str, run: int) -> list[Record]:
     )
 
 
-def forget_failed(uri: str, history: DeltaTable | None, run: int) -> None:
+def forget_failed(uri: str, history: DeltaTable | None, run: int) -> DeltaTable | None:
     """Deletes what runs between the history's last one and this one have entered: they failed.
 
-    What of it still counts is entered by another run. A process of a failed run that lives on and
-    enters only now is not looked for. Where there is no history, runs have made none and entered
-    what they read.
+    Gives the table as it is then. What of it still counts is entered by another run. A process of a
+    failed run that lives on and enters only now is not looked for. Where there is no history, runs
+    have made none and entered what they read.
     """
     table, applied = opened(uri), fencing.applied(history)
     if history is not None and table is not None and applied < fencing.applied(table) < run:
         with fencing.overtaken(uri):
             table.delete(f"run > {applied:d} AND run < {run:d}")
+    return table
 
 
-def put(uri: str, entered: Iterable[Entered], run: int, *, anew: bool = False) -> None:
+def put(
+    uri: str,
+    entered: Iterable[Entered],
+    run: int,
+    *,
+    seen: DeltaTable | None = None,
+    anew: bool = False,
+) -> None:
     """Puts what a run has read on record, once, however often it is called.
 
-    `anew`: in place of all that is there, which another way has gone on from since.
+    `seen` is the table where somebody has looked at it just now. `anew`: in place of all that is
+    there, which another way has gone on from since.
     """
-    stored = Kept(uri, properties=_STATISTICS)
-    table = stored.open()
+    stored = Kept(uri, properties=_PROPERTIES)
+    table = seen or stored.open()
     if fencing.applied(table) < run:
         found = sorted((_row(of, entry, run) for of, entry in entered), key=_by_key)
         made = pa.Table.from_pylist(found, schema=_SCHEMA)

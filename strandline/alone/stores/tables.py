@@ -29,6 +29,10 @@ Stamp = tuple[str, int]  # a table's identity, which one made anew has not, and 
 # hundred commits where nothing is said, Spark after ten.
 CHECKPOINTS = {"delta.checkpointInterval": "10"}
 
+# The same of tables of which nobody reads an old version: Delta keeps a month of a log where
+# nothing is said, and where a log is a folder on a disk, all of it is listed at each opening.
+SHORT_LOG = {**CHECKPOINTS, "delta.logRetentionDuration": "interval 7 days"}
+
 # More names than these are no condition for a reader any more: it reads all there is.
 MOST_NAMES = 2_000
 
