@@ -51,7 +51,9 @@ _DOCUMENT = re.compile(
 _LOST = re.compile(r"Failed to fetch metadata for file (\S+): (?:[\w ]+ error: )*(.*)")
 
 # What is said of a commit that was made here, and that a listing of the log has not.
-_BEHIND = "no new commits were found after existing snapshot"
+_BEHIND = re.compile(
+    r"no new commits were found after existing snapshot|LogSegment end version \d+ not the same"
+)
 
 # What delta-rs says of a table with features that came after it.
 _UNKNOWN = "Unsupported table features"
@@ -109,7 +111,7 @@ def _told(uri: str, error: Exception) -> StrandlineError:
             f"Delta table {uri}: its file {lost[1]} cannot be read ({lost[2]}): restore it, and "
             "the next attempt goes on"
         )
-    if _BEHIND in line:
+    if _BEHIND.search(line):
         return Transient(
             f"Delta table {uri}: the lake's store does not list a commit that it has taken ({line})"
             ": the next attempt looks again; a store whose listings lag is slow for a lake"
