@@ -29,7 +29,7 @@ class _OneSpark(LoadFileScheduling):
 
 
 def pytest_xdist_make_scheduler(config, log):
-    return _OneSpark(config, log)
+    return _OneSpark(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_collection_modifyitems(items):
@@ -42,9 +42,11 @@ def spark():
     # The faults that tests make run in Python workers, which are of the PATH's Python else.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     # A few records per query: planning and a young JVM cost more than the work (examples/spark).
+    # Where all cases are asked for, it lives long enough for Java to compile what it runs.
+    young = "" if os.environ.get("STRANDLINE_CASES") == "all" else "-XX:TieredStopAtLevel=1 "
     session = local(
         "strandline tests",
-        spark__driver__extraJavaOptions="-XX:+UseSerialGC -XX:TieredStopAtLevel=1 "
+        spark__driver__extraJavaOptions=f"-XX:+UseSerialGC {young}"
         f"-XX:ReservedCodeCacheSize=512m {jvm.FORKING}",
         spark__sql__adaptive__enabled="false",
         spark__driver__memory="3g",
