@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.cases.case import Case, made
 from bench.cases.copying import copied
-from bench.cases.judge import before_the_stream, closed, judged
+from bench.cases.judge import before_the_stream, followed, judged
 from bench.child import Job, Lap
 from bench.contenders import CONTENDERS
 from bench.process_tree import PeakMemory
@@ -126,7 +126,7 @@ def _wrong(entrant: Entrant, folder: Path, batch: int) -> str | None:
                 f"{verdict.wrong_keys} keys wrong"
             )
         if times := case.shape.repeated:
-            there, wanted = before_the_stream(*history), times * closed(case.expected(table, 0))
+            there, wanted = before_the_stream(*history), times * followed(case.expected(table, 0))
             if there != wanted:
                 found.append(f"{table}: {there} versions before the stream for {wanted}")
     return "; ".join(found)

@@ -56,17 +56,21 @@ def judged(expected: Path, uri: str, names: Mapping[str, str]) -> Verdict:
 def before_the_stream(uri: str, names: Mapping[str, str]) -> int:
     """How many versions of the history at `uri` are from before the stream."""
     query = QueryBuilder().register("history", DeltaTable(uri))
-    began = f""""{names["valid_from"]}" < to_timestamp_micros({START_US})"""
-    found = query.execute(f"SELECT count(*) FROM history WHERE {began}")  # noqa: S608 - own names
+    sql = f"SELECT count(*) FROM history WHERE NOT {_of_the_stream(names)}"  # noqa: S608 - own names
+    found = query.execute(sql)
     return int(pa.table(found.read_all())[0][0].as_py())
 
 
-def closed(expected: Path) -> int:
+def followed(expected: Path) -> int:
     """How many versions of the expected history have another one of their key behind them."""
     with duckdb.connect() as database:
         query = f"SELECT count(*) - count(DISTINCT {KEY}) FROM read_parquet('{expected}')"  # noqa: S608 - own names
         (count,) = database.execute(query).fetchone() or (0,)
     return int(count)
+
+
+def _of_the_stream(names: Mapping[str, str]) -> str:
+    return f"""("{names["valid_from"]}" >= to_timestamp_micros({START_US}))"""
 
 
 def _summed(database: duckdb.DuckDBPyConnection, query: str, columns: str) -> tuple[int, int]:
@@ -83,8 +87,8 @@ def _rows(uri: str, names: Mapping[str, str], schema: pa.Schema) -> Iterator[pa.
     else:
         columns = ", ".join(f'"{own}" AS "{name}"' for name, own in names.items())
         query = QueryBuilder().register("history", DeltaTable(uri))
-        began = f""""{names["valid_from"]}" >= to_timestamp_micros({START_US})"""
-        stream = query.execute(f"SELECT {columns} FROM history WHERE {began}")  # noqa: S608 - own names
+        sql = f"SELECT {columns} FROM history WHERE {_of_the_stream(names)}"  # noqa: S608 - own names
+        stream = query.execute(sql)
         source = pa.RecordBatchReader.from_stream(stream)
     for batch in source:
         yield pa.RecordBatch.from_arrays(

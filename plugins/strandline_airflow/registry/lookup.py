@@ -83,9 +83,8 @@ class Lookup:
         for name, why in told.items():
             log.warning("The schema %s is not stored: %s", name, why)
         if stored or told:
-            Ledger(
-                self._uri, SCHEMAS, configuration=(PINNED,)
-            ).ensure()  # two tasks may be the first
+            # Two tasks may be the first.
+            Ledger(self._uri, SCHEMAS, configuration=(PINNED,)).ensure()
             schemas.append(self._uri, schemas.arrow(stored, told, datetime.now(UTC)))
             self._known = schemas.known(self._uri)
             log.info("Stored %d schemas; %d were asked for in vain", len(stored), len(faults))

@@ -50,7 +50,8 @@ class Manifests:
         `Superseded` where another planner has just made one.
         """
         table = self._ledger.ensure()  # looked at before the publications: a newer one conflicts
-        number, publications = table.transaction_version(_ID) or 0, self._publications()
+        number = table.transaction_version(_ID) or 0
+        publications = Publications(self._lake, Look())
         if number > publications.last_number():
             return self._numbered(table, number)
         made = self._cut(source, number + 1, planned_at, publications.last())
@@ -72,7 +73,7 @@ class Manifests:
         last = self._numbered(table, number) if number else None
         if last is not None and (last.planned_at, last.work) == (planned_at, order.work):
             return last
-        if last is not None and number > self._publications().last_number():
+        if last is not None and number > Publications(self._lake).last_number():
             raise Transient(
                 f"run {number} of {source.name} ({last.work}, planned at {last.planned_at}) is not "
                 f"published yet; this waits for it. If nothing is running, trigger "
@@ -118,10 +119,6 @@ class Manifests:
         }
         claim = Claim(_ID, made.number - 1 or None, made.number)
         self._ledger.append(table, pa.Table.from_pylist([row], MANIFESTS), [claim])
-
-    def _publications(self) -> Publications:
-        """As they are now."""
-        return Publications(self._lake, Look())
 
     def _cut(
         self, source: Source, number: int, planned_at: str, published: Sequence[Published]

@@ -9,7 +9,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from strandline.alone.stores import fencing
+from strandline.alone.stores import fencing, records
 from strandline.alone.stores.datafiles import Target
 from strandline.alone.stores.fencing import Kept
 from strandline.alone.stores.tables import opened
@@ -18,9 +18,7 @@ from strandline_spark import delta
 from strandline_spark.spread.filing import Files
 from strandline_spark.spread.rows import ENTERED
 
-_TOLD = ("entry_key", "entry_other", "entry_link", "run")
 _VARIED = ("entry_key", "offset", "timestamp", "key", "value")
-_STATISTICS = {"delta.dataSkippingStatsColumns": ",".join(_TOLD)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +61,11 @@ class Store:
     @property
     def target(self) -> Target:
         """Where tasks write what they read."""
-        return Target.of(self.uri, _TOLD, _VARIED)
+        return Target.of(self.uri, records.TOLD, _VARIED)
 
     def enter(self, files: Files, *, anew: bool) -> None:
         """Enters what this run has read, once, whichever attempt does; `anew`: and only that."""
-        store = Kept(self.uri, properties=_STATISTICS)
+        store = Kept(self.uri, properties=records.PROPERTIES)
         table = store.open()
         if fencing.applied(table) < self.run:
             store.add(table, files, ENTERED, self.run, whole=anew)

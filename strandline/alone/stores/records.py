@@ -30,10 +30,8 @@ _SCHEMA = pa.schema(
     ]
 )
 # Where a reader looks, so that files without it are passed over.
-_PROPERTIES = {
-    **SHORT_LOG,
-    "delta.dataSkippingStatsColumns": "entry_key,entry_other,entry_link,run",
-}
+TOLD = ("entry_key", "entry_other", "entry_link", "run")
+PROPERTIES = {**SHORT_LOG, "delta.dataSkippingStatsColumns": ",".join(TOLD)}
 _SUPERSEDED = f"{fencing.APPLICATION}/superseded"
 _EVERY = "SELECT * FROM stored WHERE run <= :run"
 _SINCE = """
@@ -136,7 +134,7 @@ def put(
     `seen` is the table where somebody has looked at it just now. `anew`: in place of all that is
     there, which another way has gone on from since.
     """
-    stored = Kept(uri, properties=_PROPERTIES)
+    stored = Kept(uri, properties=PROPERTIES)
     table = seen or stored.open()
     if fencing.applied(table) < run:
         found = sorted((_row(of, entry, run) for of, entry in entered), key=_by_key)

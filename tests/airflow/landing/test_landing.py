@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from strandline_airflow.landing.kafka import KafkaSegments
 from strandline_airflow.landing.zone import GAPS, LandingZone, Progress
-from strandline_airflow.ledger import ROW_GROUP
+from strandline_airflow.ledger import ROW_GROUP, Look
 from strandline_airflow.page.findings import record as records
 
 from bench.cases import landed
@@ -229,6 +229,14 @@ def test_how_far_a_partition_is_landed_is_told_with_the_version_that_has_it(shop
     shop.land(shop.segment(3, 8))
     later, (state,) = shop.zone.newest()
     assert (later > version, state.next_offset) == (True, 8)
+
+
+def test_at_one_look_a_task_sees_its_own_commits_and_no_others(zone, lake):
+    look = LandingZone(lake, Look())
+    look.register([Landed(TOPIC, "id", 0, 5, 5)])
+    zone.register([Landed(TOPIC, "id", 1, 7, 7)])
+    assert look.registered() == (Landed(TOPIC, "id", 0, 5, 5),)
+    assert len(zone.registered()) == 2
 
 
 def test_a_gap_is_recorded_once_and_the_next_plan_goes_on_behind_it(zone):
